@@ -1,0 +1,1 @@
+"""The part that talks to targets: one request, one observation."""

@@ -1,0 +1,1 @@
+"""What a user wrote, checked and turned into frozen specs."""

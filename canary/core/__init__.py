@@ -1,0 +1,1 @@
+"""Frozen types, enums and units. Standard library only; nothing here does I/O or reads a clock."""
