@@ -10,6 +10,7 @@ ROOT = Path(__file__).parent.parent / "canary"
 LAYERS = {
     "core": 1,
     "analysis": 2,
+    "prompts": 3,
     "wire": 3,
     "checks": 3,
     "alerting": 3,
@@ -23,7 +24,7 @@ LAYERS = {
     "daemon": 6,
     "cli": 7,
 }
-PURE = ("core", "analysis", "wire", "checks", "alerting")
+PURE = ("core", "analysis", "prompts", "wire", "checks", "alerting")
 IMPURE_IN_PURE = {"asyncio", "aiohttp", "logging", "structlog", "random", "secrets", "time", "os", "socket", "threading"}
 FILES = sorted(ROOT.rglob("*.py"))
 MAX_LINES = 400
@@ -87,6 +88,6 @@ def test_the_layer_test_can_fail(part: str, imports: set[str]):
 
 @pytest.mark.parametrize("part", PURE)
 def test_pure_layers_have_no_coroutines(part: str):
-    for path in (ROOT / part).rglob("*.py"):
+    for path in sorted((ROOT / part).rglob("*.py")):
         nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         assert not [n for n in nodes if isinstance(n, ast.AsyncFunctionDef | ast.Await)], path

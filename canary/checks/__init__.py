@@ -1,1 +1,38 @@
+"""From evidence to verdicts. Pure.
 
+A check is one function and one row here: config validation, docs and contract tests read this dict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from canary.checks import (
+    complete,
+    first_visible,
+    idle_timeout,
+    reachable,
+    reasoning_leak,
+    usage,
+    visible_content,
+)
+from canary.checks.evidence import Evidence
+from canary.core.verdict import Verdict
+
+Check: TypeAlias = Callable[[Evidence], list[Verdict]]
+
+CHECKS: Mapping[str, Check] = {
+    "reachable": reachable.check,
+    "complete": complete.check,
+    "visible_content": visible_content.check,
+    "idle_timeout": idle_timeout.check,
+    "first_visible": first_visible.check,
+    "reasoning_leak": reasoning_leak.check,
+    "usage": usage.check,
+}
+
+
+def judge(evidence: Evidence) -> tuple[Verdict, ...]:
+    """Every check's verdicts, in the order of the table."""
+    return tuple(verdict for check in CHECKS.values() for verdict in check(evidence))

@@ -12,9 +12,9 @@ from canary.core.stream import ReasoningForm, Usage, Violation
 class CountSource(StrEnum):
     """How good a token count is, best first."""
 
+    USAGE = "usage"  # reported by the server, and not contradicted by the text
     COUNTED = "counted"  # token ids, or running usage in every chunk
-    USAGE = "usage"  # the server's own final report
-    ESTIMATED = "estimated"  # from characters
+    ESTIMATED = "estimated"  # from characters, or made up by a gateway
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,11 @@ class Fingerprint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """Seconds since the request was sent; characters and tokens per channel; how it ended."""
+    """Seconds since the request was sent; characters and tokens per channel; how it ended.
+
+    `visible_span_s`: first to last visible text. `held_open_s`: from the stream's last word (terminator or finish
+    reason) to the end of the connection. `stamp_uncertainty_s`: the widest interval in which a read may have arrived.
+    """
 
     time_to_headers_s: float | None
     time_to_first_byte_s: float | None
@@ -91,6 +95,7 @@ class Measurement:
     reads: int
     events: int
     visible_span_s: float | None
+    held_open_s: float | None
     tokens_per_s: float | None
     fingerprint: Fingerprint
     stamps: StampSource

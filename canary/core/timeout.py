@@ -33,6 +33,7 @@ class StartsAt(StrEnum):
     REQUEST_SENT = "request_sent"
     HEADERS = "headers"  # only once the response headers are there
     REQUEST_START = "request_start"  # before connecting
+    FIRST_TICK = "first_tick"  # only once its clock ticks in the body; another timer covers the wait for that
 
 
 class Outcome(StrEnum):
@@ -57,8 +58,8 @@ class Timeout:
     starts: StartsAt = StartsAt.REQUEST_SENT
     early_slack_s: float = 0.0
     late_slack_s: float = 0.0
-    outcome: Outcome = Outcome.TRUNCATED
-    header_status: int | None = None  # the status seen when it fires before the headers
+    outcome: Outcome | None = None  # None: not known, so any abnormal end fits
+    header_status: int | None = None  # the status seen when it fires before the headers; None: not known
     hop: str | None = None
     preset: str | None = None
     setting: str | None = None
@@ -67,21 +68,29 @@ class Timeout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fires:
-    """The timer cuts the stream at `at`; the truth lies in [early, late]. `gap_from` is where the fatal gap began."""
+    """The timer cuts the stream at `at`; the truth lies in [early, late]. `gap_from` is where the fatal gap began.
+
+    `certain` is False where the gap was seen to end before `late`: the real timer may have been restarted in time.
+    """
 
     at: float
     early: float
     late: float
     gap_from: float
+    certain: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survives:
-    """The worst gap that the timer saw, and how much of the limit was left. Nothing was left open."""
+    """The worst gap that the timer saw, and how much of the limit was left. Nothing was left open.
+
+    `certain` is False where less than the timer's early slack was left: the real timer may have fired.
+    """
 
     worst_gap_s: float
     gap_from: float
     headroom_s: float
+    certain: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

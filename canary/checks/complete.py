@@ -1,0 +1,144 @@
+"""Did the stream end as its protocol ends? HTTP's own word for it is not enough.
+
+Caddy, Fastly and every close-delimited leg end a cut stream cleanly, so the stream's last words count: the finish
+reason, the terminator, and no error object before them. A cut is matched with the timers that could have made it
+(`attribution`); the silence before it is part of the verdict either way.
+"""
+
+from __future__ import annotations
+
+from canary.analysis.ticks import ends_whole
+from canary.checks.attribution import Suspect, suspects
+from canary.checks.evidence import Evidence, cannot_judge, unknown, unusable
+from canary.checks.idle_timeout import label
+from canary.core.measurement import Measurement
+from canary.core.observation import (
+    Completed,
+    DeadlineExceeded,
+    Disconnected,
+    Json,
+    StoppedByUs,
+    Truncated,
+)
+from canary.core.stream import ViolationKind
+from canary.core.timeout import TimerPhase
+from canary.core.units import format_duration, plural
+from canary.core.verdict import Status, Verdict
+
+NAME = "complete"
+HELD_OPEN_S = 2.0  # a client that waits for the end of the connection waits this much for nothing
+ABORTED = ("error", "abort", "insufficient_system_resource")  # finish reasons that are not an end of the answer
+
+
+def check(evidence: Evidence) -> list[Verdict]:
+    if reason := unusable(evidence):
+        return [cannot_judge(NAME, reason)]
+    measurement = evidence.measurement
+    if measurement.error is not None:
+        return [_error_in_stream(evidence)]
+    if measurement.finish_reason in ABORTED:
+        message = f"the model's server gave up: finish_reason={measurement.finish_reason}"
+        return [_verdict(Status.FAIL, "aborted", message)]
+    match measurement.end:
+        case StoppedByUs(reason=reason):
+            return [unknown(NAME, "stopped", f"not judged: we stopped reading, {reason}")]
+        case DeadlineExceeded():
+            return [_deadline(measurement)]
+        case Completed() if ends_whole(evidence.observation):
+            return [_last_words(measurement, evidence.observation.exchange.request)]
+        case Truncated() | Disconnected() if _finished(measurement):
+            message = "the answer is whole, but the connection broke instead of ending"
+            return [_verdict(Status.WARN, "unclean_end", message)]
+    return [_cut(evidence)]
+
+
+def _finished(measurement: Measurement) -> bool:
+    return measurement.terminator_seen and measurement.finish_reason is not None
+
+
+def _error_in_stream(evidence: Evidence) -> Verdict:
+    measurement = evidence.measurement
+    code = f" (code {measurement.error_code})" if measurement.error_code else ""
+    told = plural(measurement.reasoning_chars + measurement.visible_chars, "character")
+    message = f"an error object{code} in the stream after {told}: {measurement.error}"
+    found = suspects(evidence)
+    if found and found[0].configured:
+        message += f"; {_names(found)}"
+    return _verdict(Status.FAIL, "error_in_stream", message)
+
+
+def _deadline(measurement: Measurement) -> Verdict:
+    total = format_duration(measurement.total_s)
+    if _finished(measurement):
+        message = f"the answer was whole, but the connection was still open after {total}"
+        return _verdict(Status.WARN, "held_open", message, observed=measurement.held_open_s)
+    byte = measurement.silence.byte
+    last = "nothing but headers came" if not measurement.reads else f"the last byte came {format_duration(byte.tail_s)} before"
+    message = f"no end within the probe's deadline of {total}; {last}"
+    return _verdict(Status.FAIL, "deadline", message, observed=measurement.total_s, limit=measurement.total_s)
+
+
+def _last_words(measurement: Measurement, request: Json) -> Verdict:
+    held_s = measurement.held_open_s
+    if measurement.terminator_seen and measurement.finish_reason is None:
+        return _verdict(Status.WARN, "unterminated", "a terminator came, but no finish reason")
+    if not measurement.terminator_seen and _is_stream(measurement, request):
+        return _verdict(Status.WARN, "no_terminator", "a finish reason came, but no terminator")
+    if held_s is not None and held_s > HELD_OPEN_S:
+        message = f"the connection stayed open for {format_duration(held_s)} after the stream's last word"
+        return _verdict(Status.WARN, "held_open", message, observed=held_s, limit=HELD_OPEN_S)
+    ended = f"finish_reason={measurement.finish_reason} after {format_duration(measurement.total_s)}"
+    return _verdict(Status.PASS, "ended", ended, observed=measurement.total_s)
+
+
+def _is_stream(measurement: Measurement, request: Json) -> bool:
+    asked = isinstance(request, dict) and request.get("stream") is True
+    as_document = any(violation.kind is ViolationKind.JSON_FOR_STREAM for violation in measurement.violations)
+    return asked and not as_document
+
+
+def _cut(evidence: Evidence) -> Verdict:
+    measurement = evidence.measurement
+    how = "ended cleanly in HTTP's eyes" if isinstance(measurement.end, Completed) else "was broken off"
+    missing = "neither finish reason nor terminator" if not measurement.terminator_seen else "no finish reason"
+    silent_s = measurement.silence.byte.tail_s
+    base = f"the stream {how} after {format_duration(measurement.total_s)}, {format_duration(silent_s)} after the last byte, with {missing}"
+    found = suspects(evidence)
+    if not found:
+        return _verdict(Status.FAIL, "truncated", base, observed=silent_s)
+    timer = found[0].timer if found[0].configured else None
+    return Verdict(
+        check=NAME,
+        status=Status.FAIL,
+        reason="cut",
+        message=f"{base}; {_names(found)}",
+        subject=label(timer) if timer else None,
+        observed=found[0].gap_s,
+        limit=timer.limit_s if timer else None,
+        unit="s",
+    )
+
+
+def _names(found: tuple[Suspect, ...]) -> str:
+    """Which timer did it, or which well-known ones could have; never more than three of those."""
+    first = found[0].timer
+    if found[0].configured:
+        kind = first.phase.value if first.phase != TimerPhase.IDLE else f"{first.clock.value} idle"
+        return f"cut by {label(first)}, {kind} limit {format_duration(first.limit_s)}"
+    names = list(dict.fromkeys(_known_as(suspect) for suspect in found))
+    more = f" and {plural(len(names) - 3, 'other')}" if len(names) > 3 else ""
+    return f"as would {', '.join(names[:3])}{more}"
+
+
+def _known_as(suspect: Suspect) -> str:
+    timer = suspect.timer
+    return " ".join(part for part in (timer.preset, timer.setting or timer.name) if part)
+
+
+def _verdict(
+    status: Status, reason: str, message: str, *, observed: float | None = None, limit: float | None = None
+) -> Verdict:
+    unit = None if observed is None else "s"
+    return Verdict(
+        check=NAME, status=status, reason=reason, message=message, observed=observed, limit=limit, unit=unit
+    )

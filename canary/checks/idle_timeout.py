@@ -1,0 +1,112 @@
+"""Would a timer above this hop have cut the stream, and how near was it?
+
+One verdict per timer, from the forecast of `analysis.forecast`. FAIL where it would have fired, WARN above 80 % of its
+limit: one pass close to a limit is luck, since the next answer thinks a little longer. A stream that broke off with the
+timer still running is UNKNOWN: "not before t" is not "safe".
+
+Each verdict names the remedy that helps, because the usual one often does not: a keepalive comment restarts byte timers
+only, an event timer needs a real event, a token timer needs reasoning to be forwarded, and nothing restarts a total.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from canary.analysis.forecast import forecast
+from canary.checks.evidence import Evidence, cannot_judge, prober_fault, ruler_error_s, unknown, unusable
+from canary.core.timeout import Clock, Fires, OpenUntil, Survives, TimerPhase, Timeout
+from canary.core.units import format_duration
+from canary.core.verdict import Status, Verdict
+
+NAME = "idle_timeout"
+WARN_ABOVE = 0.8  # of the limit
+
+REMEDIES: Mapping[Clock, str] = MappingProxyType(
+    {
+        Clock.BYTE: "keepalive comments from the hop below would help",
+        Clock.EVENT: "comments do not help: only real events do (forward the reasoning), or a higher limit",
+        Clock.TOKEN: "comments and empty events do not help: only text does (forward the reasoning), or a higher limit",
+        Clock.VISIBLE: "only visible text helps (a smaller thinking budget), or a higher limit",
+    }
+)
+_SEEN = {
+    TimerPhase.HEADERS: "headers after",
+    TimerPhase.TOTAL: "total",
+}
+
+
+def check(evidence: Evidence) -> list[Verdict]:
+    reason = unusable(evidence)
+    return [
+        cannot_judge(NAME, reason, subject=label(timer)) if reason else _judge(timer, evidence)
+        for timer in evidence.timeouts
+    ]
+
+
+def label(timer: Timeout) -> str:
+    """`edge/nginx proxy_read_timeout` where all is known, else the name that it was given."""
+    return f"{timer.hop}/{timer.name}" if timer.hop else timer.name
+
+
+def remedy(timer: Timeout) -> str:
+    if timer.phase == TimerPhase.TOTAL:
+        return "nothing restarts a total timer: only a higher limit or a shorter answer helps"
+    if timer.phase == TimerPhase.HEADERS:
+        return "only earlier response headers help, or a higher limit"
+    return REMEDIES[timer.clock]
+
+
+def _judge(timer: Timeout, evidence: Evidence) -> Verdict:
+    outcome = forecast(timer, evidence.observation)
+    error_s = ruler_error_s(evidence.measurement)
+    match outcome:
+        case Fires(at=at, gap_from=gap_from):
+            gap_s = _gap_s(timer, evidence, gap_from)
+            if gap_s - error_s <= timer.limit_s:
+                return prober_fault(NAME, error_s, subject=label(timer))
+            message = f"{_describe(timer)} would have cut the stream at {format_duration(at)}: {_seen(timer, gap_s, gap_from)}"
+            return _verdict(timer, Status.FAIL, "would_fire", f"{message}; {remedy(timer)}", gap_s)
+        case Survives(worst_gap_s=gap_s, gap_from=gap_from, headroom_s=headroom_s):
+            if gap_s > WARN_ABOVE * timer.limit_s:
+                message = f"{_describe(timer)} was {format_duration(headroom_s)} from cutting: {_seen(timer, gap_s, gap_from)}"
+                return _verdict(timer, Status.WARN, "close", f"{message}; {remedy(timer)}", gap_s)
+            message = f"{_seen(timer, gap_s, gap_from)}, {_describe(timer)}"
+            return _verdict(timer, Status.PASS, "survives", message, gap_s)
+        case OpenUntil(at=at, seen_gap_s=gap_s):
+            message = f"{_describe(timer)} was still running when the stream broke off, {format_duration(gap_s)} in"
+            return unknown(NAME, "still_open", f"{message}: not before {format_duration(at)}", subject=label(timer))
+
+
+def _gap_s(timer: Timeout, evidence: Evidence, gap_from: float) -> float:
+    """How long the fatal gap really was: to the next tick or, where none came, to the end."""
+    from canary.analysis.ticks import ticks  # noqa: PLC0415
+
+    end_at = evidence.measurement.total_s
+    if timer.phase == TimerPhase.TOTAL:
+        return end_at - gap_from
+    return next((at for at in ticks(evidence.observation, timer.clock) if at > gap_from), end_at) - gap_from
+
+
+def _describe(timer: Timeout) -> str:
+    kind = timer.phase.value if timer.phase != TimerPhase.IDLE else f"{timer.clock.value} idle"
+    return f"{label(timer)} ({kind} limit {format_duration(timer.limit_s)})"
+
+
+def _seen(timer: Timeout, gap_s: float, gap_from: float) -> str:
+    if timer.phase in _SEEN:
+        return f"{_SEEN[timer.phase]} {format_duration(gap_s)}"
+    return f"longest {timer.clock.value} silence {format_duration(gap_s)} from {format_duration(gap_from)}"
+
+
+def _verdict(timer: Timeout, status: Status, reason: str, message: str, observed: float) -> Verdict:
+    return Verdict(
+        check=NAME,
+        status=status,
+        reason=reason,
+        message=message,
+        subject=label(timer),
+        observed=observed,
+        limit=timer.limit_s,
+        unit="s",
+    )

@@ -1,0 +1,112 @@
+"""Did a usable answer begin? Names the layer that said no: DNS, TCP, TLS, HTTP, or an error object inside a 200.
+
+Two answers are not the target's failure. 429 says that we may not ask now: UNKNOWN. A 4xx that complains about a
+setting that only the probe chose (how many tokens, which temperature) says that the probe is wrong, not the target:
+UNKNOWN too, so that it never pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from canary.checks.evidence import Evidence, said_anything
+from canary.core.measurement import Measurement
+from canary.core.observation import (
+    ConnectFailed,
+    DeadlineExceeded,
+    HttpRejected,
+    Interrupted,
+    Json,
+    Phase,
+)
+from canary.core.units import format_duration
+from canary.core.verdict import Status, Verdict
+
+NAME = "reachable"
+
+REASON_BY_STATUS: Mapping[int, str] = MappingProxyType(
+    {
+        401: "auth",
+        403: "auth",
+        404: "not_found",
+        405: "not_found",
+        408: "gateway_timeout",
+        429: "rate_limited",
+        504: "gateway_timeout",
+        524: "gateway_timeout",
+    }
+)
+OWN_SETTINGS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "temperature", "stream_options")
+
+_PHASES = {Phase.DNS: "name resolution", Phase.CONNECT: "TCP connect", Phase.TLS: "TLS handshake"}
+
+
+def check(evidence: Evidence) -> list[Verdict]:
+    measurement = evidence.measurement
+    match measurement.end:
+        case Interrupted(detail=detail):
+            return [_verdict(Status.UNKNOWN, "interrupted", f"we broke off the request{_because(detail)}")]
+        case ConnectFailed(phase=phase, detail=detail):
+            step = _PHASES.get(phase, phase.value)
+            return [_verdict(Status.FAIL, phase.value, f"{step} failed{_because(detail)}")]
+        case HttpRejected(status=status, message=message):
+            return [_rejected(status, message, evidence.observation.exchange.request)]
+    if measurement.time_to_headers_s is None:
+        return [_no_response(measurement)]
+    status = evidence.observation.exchange.head.status if evidence.observation.exchange.head else 0
+    if 300 <= status < 400:
+        return [_verdict(Status.FAIL, "redirected", f"HTTP {status}: a redirect, which a streaming client must not need")]
+    if measurement.error is not None and not said_anything(measurement):
+        return [_error_in_stream(measurement, evidence.observation.exchange.request)]
+    answered = f"HTTP {status} after {format_duration(measurement.time_to_headers_s)}"
+    return [_verdict(Status.PASS, "answered", answered, observed=measurement.time_to_headers_s, unit="s")]
+
+
+def _rejected(status: int, message: str, request: Json) -> Verdict:
+    text = f"HTTP {status}{_because(message)}"
+    if status == 429:
+        return _verdict(Status.UNKNOWN, "rate_limited", text, observed=status)
+    if status < 500 and (setting := _own_setting(message, request)):
+        return _misconfigured(setting, text)
+    reason = REASON_BY_STATUS.get(status, "server_error" if status >= 500 else "rejected")
+    return _verdict(Status.FAIL, reason, text, observed=status)
+
+
+def _error_in_stream(measurement: Measurement, request: Json) -> Verdict:
+    message, code = measurement.error or "", measurement.error_code
+    text = f"HTTP 200, then only an error object{f' (code {code})' if code else ''}{_because(message)}"
+    if code == "429":
+        return _verdict(Status.UNKNOWN, "rate_limited", text, observed=429)
+    if code in ("400", "422") and (setting := _own_setting(message, request)):
+        return _misconfigured(setting, text)
+    return _verdict(Status.FAIL, "error_in_stream", text, observed=float(code) if code and code.isdecimal() else None)
+
+
+def _own_setting(message: str, request: Json) -> str | None:
+    """The setting of the probe's own that an error complains about, if it was sent."""
+    sent = request if isinstance(request, dict) else {}
+    return next((name for name in OWN_SETTINGS if name in sent and name in message), None)
+
+
+def _misconfigured(setting: str, text: str) -> Verdict:
+    return _verdict(Status.UNKNOWN, "probe_misconfigured", f"the target refuses the probe's own `{setting}`: {text}")
+
+
+def _no_response(measurement: Measurement) -> Verdict:
+    after = format_duration(measurement.total_s)
+    if isinstance(measurement.end, DeadlineExceeded):
+        return _verdict(Status.FAIL, "deadline", f"no response headers within {after}", observed=measurement.total_s, unit="s")
+    detail = getattr(measurement.end, "detail", "")
+    message = f"the connection ended after {after} without response headers{_because(detail)}"
+    return _verdict(Status.FAIL, "no_response", message, observed=measurement.total_s, unit="s")
+
+
+def _because(detail: str) -> str:
+    return f": {detail}" if detail else ""
+
+
+def _verdict(
+    status: Status, reason: str, message: str, *, observed: float | None = None, unit: str | None = None
+) -> Verdict:
+    return Verdict(check=NAME, status=status, reason=reason, message=message, observed=observed, unit=unit)

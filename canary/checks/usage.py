@@ -1,0 +1,81 @@
+"""Can the reported token counts be believed? Never worse than WARN: a wrong bill is not an outage.
+
+It matters all the same, because budgets, cost limits and other tools read these numbers.
+"""
+
+from __future__ import annotations
+
+from canary.analysis.ticks import ends_whole
+from canary.analysis.tokens import contradicted, made_up_by_gateway
+from canary.checks.evidence import Evidence, cannot_judge, unknown, unusable
+from canary.core.measurement import Measurement
+from canary.core.observation import Json
+from canary.core.stream import Usage
+from canary.core.units import plural
+from canary.core.verdict import Status, Verdict
+
+NAME = "usage"
+_SLACK_TOKENS = 50  # marks, newlines and chat template tokens that have no text
+
+
+def check(evidence: Evidence) -> list[Verdict]:
+    if reason := unusable(evidence):
+        return [cannot_judge(NAME, reason)]
+    measurement = evidence.measurement
+    if measurement.usage is None:
+        return [_absent(evidence)]
+    return [_judge(measurement, measurement.usage)]
+
+
+def _absent(evidence: Evidence) -> Verdict:
+    if not ends_whole(evidence.observation):
+        return unknown(NAME, "cut", "not judged: the stream broke off, and usage comes last")
+    if not _asked_for(evidence.observation.exchange.request):
+        return _verdict(Status.PASS, "not_asked", "no usage came, and none was asked for")
+    return _verdict(Status.WARN, "missing", "usage was asked for and none came")
+
+
+def _asked_for(request: Json) -> bool:
+    """Streams report usage only when asked; a whole JSON answer always does."""
+    body = request if isinstance(request, dict) else {}
+    options = body.get("stream_options")
+    return body.get("stream") is not True or (isinstance(options, dict) and options.get("include_usage") is True)
+
+
+def _judge(measurement: Measurement, usage: Usage) -> Verdict:
+    if contradicted(usage, measurement.reasoning_chars):
+        message = f"usage reports 0 reasoning tokens beside {plural(measurement.reasoning_chars, 'character')} of reasoning"
+        return _verdict(Status.WARN, "contradicted", message, observed=0)
+    if made_up_by_gateway(usage):
+        message = "the counts were made by a gateway from the text it saw (`text_tokens`): they prove nothing"
+        return _verdict(Status.WARN, "made_by_gateway", message)
+    if excess := _more_tokens_than_text(measurement, usage):
+        return _verdict(Status.WARN, "implausible", excess, observed=usage.completion_tokens)
+    message = f"{usage.completion_tokens} completion tokens, {_reasoning(usage)}"
+    return _verdict(Status.PASS, "plausible", message, observed=usage.completion_tokens)
+
+
+def _more_tokens_than_text(measurement: Measurement, usage: Usage) -> str | None:
+    """More tokens than characters cannot be; judged only where no reasoning can be hidden from us."""
+    completion, reasoning = usage.completion_tokens, usage.reasoning_tokens
+    if completion is None or (reasoning is None and not measurement.reasoning_chars):
+        return None
+    shown = measurement.visible_chars + measurement.tool_call_chars + measurement.refusal_chars
+    if measurement.reasoning_chars:
+        shown += measurement.reasoning_chars
+    else:
+        completion -= reasoning or 0
+    if completion <= shown + _SLACK_TOKENS:
+        return None
+    return f"usage reports {plural(completion, 'token')} for {plural(shown, 'character')} of text"
+
+
+def _reasoning(usage: Usage) -> str:
+    if usage.reasoning_tokens is not None:
+        return f"{usage.reasoning_tokens} of them reasoning"
+    return "reasoning reported as null" if "reasoning_tokens" in usage.nulls else "reasoning not reported"
+
+
+def _verdict(status: Status, reason: str, message: str, *, observed: float | None = None) -> Verdict:
+    unit = None if observed is None else "tokens"
+    return Verdict(check=NAME, status=status, reason=reason, message=message, observed=observed, unit=unit)

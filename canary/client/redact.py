@@ -1,0 +1,75 @@
+"""What of a request and its answer may be kept.
+
+An exchange ends up in files, in a database and in chat rooms, so secrets are taken out at the door, once:
+
+- of a URL, user info and fragment go, and every query value but those of a few keys known to be harmless (an API key
+  may travel under any name);
+- of the response headers, cookies and whatever is named like a credential go;
+- a server that echoes what we sent (error bodies do) gets each secret overwritten by as many `*`, so that sizes stay.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from yarl import URL
+
+from canary.client.target import Target
+from canary.core.secret import Secret
+
+_HARMLESS_QUERY = frozenset({"api-version", "alt", "beta", "stream"})
+_CREDENTIAL_NAME = re.compile(r"(^|-)(authorization|cookie2?|authentication-info|api-?key|token|secret|password)$")
+_SHORTEST_SECRET = 6  # a shorter value would blank out ordinary text
+
+
+def public_url(text: str) -> str:
+    url = URL(text).with_user(None).with_fragment(None)
+    kept = [(name, value if name.lower() in _HARMLESS_QUERY else "***") for name, value in url.query.items()]
+    return str(url.with_query(kept)) if kept else str(url)
+
+
+def public_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Lower-case names; repeated ones joined with `, `; credentials dropped."""
+    kept: dict[str, str] = {}
+    for name, value in headers:
+        key = name.lower()
+        if not _CREDENTIAL_NAME.search(key):
+            kept[key] = f"{kept[key]}, {value}" if key in kept else value
+    return kept
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Redaction:
+    """The secrets of one target, longest first."""
+
+    secrets: tuple[str, ...]
+
+    def text(self, text: str) -> str:
+        for secret in self.secrets:
+            text = text.replace(secret, "*" * len(secret))
+        return text
+
+    def data(self, data: bytes) -> bytes:
+        for secret in self.secrets:
+            raw = secret.encode()
+            data = data.replace(raw, b"*" * len(raw))
+        return data
+
+
+def redaction_of(target: Target) -> Redaction:
+    found: set[str] = set()
+    for value in target.headers.values():
+        if isinstance(value, Secret):
+            revealed = value.reveal()
+            found |= {revealed, *revealed.split()[1:]}  # `Bearer KEY` is often echoed as KEY
+    for url in map(URL, filter(None, (target.url, target.proxy))):
+        found.add(url.password or "")
+        found |= {value for name, value in url.query.items() if name.lower() not in _HARMLESS_QUERY}
+    return Redaction(secrets=tuple(sorted((s for s in found if len(s) >= _SHORTEST_SECRET), key=len, reverse=True)))
+
+
+def revealed(headers: Mapping[str, str | Secret]) -> dict[str, str]:
+    """For the line that puts them on the wire."""
+    return {name: value.reveal() if isinstance(value, Secret) else value for name, value in headers.items()}

@@ -1,0 +1,77 @@
+"""Where one request goes and how far it may go."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from yarl import URL
+
+from canary.core.secret import Secret
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TlsOptions:
+    """`ca_file` replaces the system's authorities. `server_name` is what the certificate must say, if not the host."""
+
+    ca_file: str | None = None
+    cert_file: str | None = None
+    key_file: str | None = None
+    verify: bool = True
+    server_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """One hop's address. Raises ValueError where `url` or `proxy` is not an absolute http(s) URL with a host."""
+
+    url: str
+    protocol: str
+    headers: Mapping[str, str | Secret]
+    accept_encoding: str = "identity"
+    tls: TlsOptions | None = None
+    proxy: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, text in (("url", self.url), ("proxy", self.proxy)):
+            if text is not None and not _is_http(text):
+                msg = f"{name} must be an absolute http or https URL with a host"  # the URL itself may hold a secret
+                raise ValueError(msg)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """`deadline_s` covers the whole observation, connecting included; `max_bytes` counts body bytes, inflated."""
+
+    deadline_s: float
+    max_bytes: int
+    connect_timeout_s: float
+
+
+def ssl_context(options: TlsOptions) -> ssl.SSLContext:
+    """Raises OSError (`ssl.SSLError` is one) where a file cannot be loaded. A replaced file is loaded anew."""
+    files = (options.ca_file, options.cert_file, options.key_file)
+    return _ssl_context(options, tuple(Path(file).stat().st_mtime_ns for file in files if file))
+
+
+@lru_cache(maxsize=64)  # loading the system's authorities blocks the loop for some 20 ms
+def _ssl_context(options: TlsOptions, _mtimes: tuple[int, ...]) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=options.ca_file)
+    context.set_alpn_protocols(["http/1.1"])
+    if options.cert_file:
+        context.load_cert_chain(options.cert_file, options.key_file)
+    if not options.verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _is_http(text: str) -> bool:
+    try:
+        url = URL(text)
+    except ValueError:
+        return False
+    return url.scheme in {"http", "https"} and bool(url.host)
