@@ -38,13 +38,14 @@ class Line:
     __slots__ = (
         "_drained",
         "_drained_ns",
+        "_fresh",
         "_offset_ns",
         "_offset_until_ns",
+        "_stamped",
         "_watch",
         "after_ns",
         "answered",
         "connect_ns",
-        "fresh",
         "kernel",
         "sends_ns",
         "sent_ns",
@@ -62,7 +63,7 @@ class Line:
         self.sent_ns: int | None = None  # the last send before the answer began
         self.unsent = False  # the last send did not take all there was
         self.answered = False
-        self.fresh = False  # a stamp that no read of the protocol has used yet
+        self._fresh = self._stamped = False  # a stamp that no read of the protocol has used yet; it is the kernel's
         self.stamp_ns = self.after_ns = 0
         self._drained, self._drained_ns = True, 0
         self._offset_ns = self._offset_until_ns = 0
@@ -101,19 +102,17 @@ class Line:
         self._drained = short
         if short:
             self._drained_ns = asked_ns
-        if stamp is None:
-            self.kernel = self.kernel and not self.answered and not self.sent_ns
-            self.stamp_ns = now
-        else:
-            self.stamp_ns = min(max(stamp - self._offset(now), self.after_ns), now)
-        self.fresh = True
+        self._stamped = stamp is not None
+        self.stamp_ns = now if stamp is None else min(max(stamp - self._offset(now), self.after_ns), now)
+        self._fresh = True
 
     def used(self) -> None:
         """The protocol takes the stamp. Where the loop bypasses our socket there is none, and now stands in."""
         self.answered = True
-        if not self.fresh:
-            self.stamp_ns, self.kernel = time.monotonic_ns(), False
-        self.fresh = False
+        if not self._fresh:
+            self.stamp_ns, self._stamped = time.monotonic_ns(), False
+        self.kernel = self.kernel and self._stamped
+        self._fresh = False
 
     def _offset(self, now: int) -> int:
         if now >= self._offset_until_ns:
@@ -171,7 +170,7 @@ def _kernel_stamp(extra: list[tuple[int, int, bytes]]) -> int | None:
 
 
 def _sandwich(_: int) -> tuple[int, int]:
-    """(width, CLOCK_REALTIME - CLOCK_MONOTONIC). The offset is a lower bound's neighbour: it errs by half the width."""
+    """(width, CLOCK_REALTIME - CLOCK_MONOTONIC), the latter too small by at most the width: so stamps are never early."""
     before = time.monotonic_ns()
     wall = time.clock_gettime_ns(time.CLOCK_REALTIME)
     after = time.monotonic_ns()

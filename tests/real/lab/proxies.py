@@ -20,11 +20,10 @@ READ_TIMEOUTS_S = (1, 2, 4)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """`render` takes the ports by read timeout and the upstream port; `argv` takes binary, config and folder."""
+    """`render` takes the ports by read timeout and the upstream port; `argv` takes the binary and the folder."""
 
     render: Callable[[Mapping[int, int], int], str]
     argv: Callable[[str, Path], tuple[str, ...]]
-    env: Mapping[str, str]
 
 
 def _nginx(ports: Mapping[int, int], upstream_port: int, buffering: str) -> str:
@@ -95,7 +94,6 @@ http://127.0.0.1:{port} {{
 {{
     admin off
     auto_https off
-    persist_config off
 }}
 {sites}
 """
@@ -114,12 +112,10 @@ def _caddy_argv(binary: str, folder: Path) -> tuple[str, ...]:
 
 
 KINDS: Mapping[str, Kind] = {
-    "nginx": Kind(
-        render=lambda ports, upstream: _nginx(ports, upstream, "proxy_buffering off;"), argv=_nginx_argv, env={}
-    ),
-    "nginx-buffering": Kind(render=lambda ports, upstream: _nginx(ports, upstream, ""), argv=_nginx_argv, env={}),
-    "haproxy": Kind(render=_haproxy, argv=_haproxy_argv, env={}),
-    "caddy": Kind(render=_caddy, argv=_caddy_argv, env={"XDG_DATA_HOME": "data", "XDG_CONFIG_HOME": "settings"}),
+    "nginx": Kind(render=lambda ports, upstream: _nginx(ports, upstream, "proxy_buffering off;"), argv=_nginx_argv),
+    "nginx-buffering": Kind(render=lambda ports, upstream: _nginx(ports, upstream, ""), argv=_nginx_argv),
+    "haproxy": Kind(render=_haproxy, argv=_haproxy_argv),
+    "caddy": Kind(render=_caddy, argv=_caddy_argv),
 }
 
 
@@ -143,7 +139,7 @@ def proxy(kind: str, folder: Path, *, upstream: Hop, read_timeouts_s: tuple[int,
         argv=KINDS[kind].argv(binary, folder),
         ready_url=f"http://127.0.0.1:{next(iter(ports.values()))}/health",
         ready_limit_s=20.0,
-        env=KINDS[kind].env,
+        env={"XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)},  # where Caddy keeps its state
         folder=folder,
     )
     with running(command) as process:

@@ -1,0 +1,5 @@
+"""`python -m canary`."""
+
+from canary.cli import main
+
+main()

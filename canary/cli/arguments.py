@@ -1,0 +1,121 @@
+"""What is typed on a command line, turned into the types of `core`. Bad input raises UsageError that shows an example."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+from canary.cli.errors import UsageError
+from canary.config.presets import PresetError, timeouts_of
+from canary.core.observation import Json
+from canary.core.secret import Secret
+from canary.core.timeout import Clock, Timeout, TimerPhase
+from canary.core.units import parse_duration
+
+_Word = TypeVar("_Word", TimerPhase, Clock)
+
+
+def chat_url(text: str) -> str:
+    """A base URL gets the path that OpenAI clients add to it; a URL with a path of its own is left alone."""
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        msg = f"--url {text!r}: expected an absolute URL like http://127.0.0.1:4000/v1/chat/completions"
+        raise UsageError(msg)
+    path = parts.path.rstrip("/")
+    if path in ("", "/v1"):
+        path = "/v1/chat/completions"
+    return urlunsplit(parts._replace(path=path))
+
+
+def parse_params(texts: Iterable[str]) -> dict[str, Json]:
+    """`thinking_token_budget=64`, `chat_template_kwargs.enable_thinking=false`: JSON values under dotted names.
+
+    A value that is not JSON is taken as text.
+    """
+    body: dict[str, Json] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip("."):
+            msg = f"--param {text!r}: expected NAME=VALUE, like thinking_token_budget=64"
+            raise UsageError(msg)
+        _set(body, name.split("."), _json_or_text(value), text)
+    return body
+
+
+def _set(body: dict[str, Json], path: list[str], value: Json, text: str) -> None:
+    *parents, last = path
+    for parent in parents:
+        body = body.setdefault(parent, {})
+        if not isinstance(body, dict):
+            msg = f"--param {text!r}: {parent} already has a value that is not an object"
+            raise UsageError(msg)
+    body[last] = value
+
+
+def _json_or_text(text: str) -> Json:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def parse_headers(texts: Iterable[str], *, api_key_env: str | None) -> Mapping[str, str | Secret]:
+    """`Name: value` pairs, secret as a whole class: what a user adds to a request is mostly a credential."""
+    headers: dict[str, str | Secret] = {}
+    for text in texts:
+        name, colon, value = text.partition(":")
+        if not colon or not name.strip():
+            msg = "--header: expected 'Name: value'"
+            raise UsageError(msg)
+        headers[name.strip()] = Secret(value.strip())
+    if api_key_env:
+        if not os.environ.get(api_key_env):
+            msg = f"--api-key-env {api_key_env}: this environment variable is not set"
+            raise UsageError(msg)
+        headers["Authorization"] = Secret(f"Bearer {os.environ[api_key_env]}")
+    return headers
+
+
+def parse_timeout(text: str) -> Timeout:
+    """`NAME:kind:clock:seconds`, e.g. `ui:idle:visible:30`. The kind is headers, idle or total."""
+    parts = text.rsplit(":", 3)
+    if len(parts) != 4 or not parts[0]:
+        msg = f"--timeout {text!r}: expected NAME:kind:clock:seconds, like edge:idle:byte:60"
+        raise UsageError(msg)
+    name, kind, clock, limit = parts
+    phase = _member(TimerPhase, kind, f"--timeout {text!r}: kind")
+    try:
+        limit_s = parse_duration(limit)
+    except ValueError as error:
+        msg = f"--timeout {text!r}: {error}"
+        raise UsageError(msg) from None
+    return Timeout(name=name, phase=phase, clock=_member(Clock, clock, f"--timeout {text!r}: clock"), limit_s=limit_s)
+
+
+def parse_preset(text: str) -> tuple[Timeout, ...]:
+    """`nginx`, or `nginx=30s` for another idle limit."""
+    name, equals, limit = text.partition("=")
+    try:
+        return timeouts_of(name, idle_s=parse_duration(limit) if equals else None)
+    except (PresetError, ValueError) as error:
+        msg = f"--preset {text!r}: {error}"
+        raise UsageError(msg) from None
+
+
+def seconds(text: str, option: str) -> float:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        msg = f"{option} {error}"
+        raise UsageError(msg) from None
+
+
+def _member(kind: type[_Word], text: str, what: str) -> _Word:
+    try:
+        return kind(text)
+    except ValueError:
+        msg = f"{what} {text!r}: expected {', '.join(member.value for member in kind)}"
+        raise UsageError(msg) from None

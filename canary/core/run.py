@@ -1,0 +1,36 @@
+"""One run: a probe sent through every hop of a pipeline, what was seen, and what was concluded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from canary.core.finding import Finding
+from canary.core.measurement import Measurement
+from canary.core.observation import Observation
+from canary.core.timeout import Timeout
+from canary.core.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HopResult:
+    """One form of the request at one hop. `timeouts` are the timers that were held against its stream."""
+
+    hop: str
+    variant: str
+    observation: Observation
+    measurement: Measurement
+    verdicts: tuple[Verdict, ...]
+    timeouts: tuple[Timeout, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """`id` stands in the requests' headers too, so that a run can be found in the logs of every hop."""
+
+    id: str
+    pipeline: str
+    probe: str
+    started_at: datetime
+    results: tuple[HopResult, ...]
+    findings: tuple[Finding, ...] = ()
