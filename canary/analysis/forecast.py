@@ -28,6 +28,8 @@ from canary.core.observation import ConnectFailed, Observation
 from canary.core.stream import BytesReceived, HeadersReceived, Terminator
 from canary.core.timeout import Clock, Fires, Forecast, OpenUntil, StartsAt, Survives, Timeout, TimerPhase
 
+FLOAT_NOISE_S = 1e-9  # stamps are differences of floats: 60.1 - 0.1 is more than 60
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
@@ -45,7 +47,7 @@ class Gap:
 def forecast(timeout: Timeout, observation: Observation) -> Forecast:
     """What `timeout` would have done to this stream, if its owner had read it."""
     gaps = _gaps(timeout, observation)
-    fatal = next((gap for gap in gaps if gap.length_s > timeout.limit_s), None)
+    fatal = next((gap for gap in gaps if gap.length_s - timeout.limit_s > FLOAT_NOISE_S), None)
     if fatal is not None:
         return _fires(timeout, fatal, observation)
     last = gaps[-1]
@@ -80,7 +82,14 @@ def _fires(timeout: Timeout, gap: Gap, observation: Observation) -> Fires:
     late = at + timeout.late_slack_s
     if math.isinf(late):
         late = _next_look(timeout, at, observation)
-    return Fires(at=at, early=at - timeout.early_slack_s, late=late, gap_from=gap.began, certain=gap.ended >= late)
+    return Fires(
+        at=at,
+        early=at - timeout.early_slack_s,
+        late=late,
+        gap_from=gap.began,
+        gap_s=gap.length_s,
+        certain=math.isinf(timeout.late_slack_s) or gap.ended >= late,
+    )
 
 
 def _next_look(timeout: Timeout, at: float, observation: Observation) -> float:

@@ -9,7 +9,7 @@ from typing import TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from canary.cli.errors import UsageError
-from canary.config.presets import PresetError, timeouts_of
+from canary.config.presets import timeouts_of
 from canary.core.observation import Json
 from canary.core.secret import Secret
 from canary.core.timeout import Clock, Timeout, TimerPhase
@@ -100,7 +100,7 @@ def parse_preset(text: str) -> tuple[Timeout, ...]:
     name, equals, limit = text.partition("=")
     try:
         return timeouts_of(name, idle_s=parse_duration(limit) if equals else None)
-    except (PresetError, ValueError) as error:
+    except ValueError as error:
         msg = f"--preset {text!r}: {error}"
         raise UsageError(msg) from None
 

@@ -49,11 +49,12 @@ class Attempt:
         self.resolve_ns: tuple[int, int | None] | None = None  # began, ended
         self.created_ns: int | None = None  # connected, TLS and tunnel included
         self.head_ns: int | None = None  # the read that completed the final header block
+        self.ended_ns: int | None = None  # HTTP's own end: the read that completed the body, or FIN
         self.closed_in_order = False
         self.broken: BaseException | None = None
         self.hooked = False
         self._marks: deque[Mark] = deque()
-        self._cut = 0
+        self._marked = self._cut = 0  # body bytes seen by the protocol, and handed out
 
     @property
     def phase(self) -> Phase:
@@ -71,7 +72,7 @@ class Attempt:
 
     @property
     def origin_ns(self) -> int:
-        """t = 0: the last send of the request; before there is one, the start of the attempt."""
+        """Where t = 0: the last send of the request; before there is one, the start of the attempt."""
         if self.created_ns is None:
             return self.began_ns
         sent_ns = self.line.sent_ns
@@ -83,9 +84,13 @@ class Attempt:
     def now(self) -> float:
         return self.at(time.monotonic_ns())
 
+    def head_at(self) -> float:
+        if self.head_ns is None:  # no hook: it came just now, as far as we know
+            self.head_ns = time.monotonic_ns()
+        return self.at(self.head_ns)
+
     def ended(self) -> float:
-        """When HTTP's own end arrived: with the last read, or as the close that we noticed just now."""
-        return self.now() if self.closed_in_order or not self.hooked else self.at(self.line.stamp_ns)
+        return self.now() if self.ended_ns is None else self.at(self.ended_ns)
 
     @property
     def stamps(self) -> StampSource:
@@ -114,11 +119,13 @@ class Attempt:
         """A tunnel's CONNECT is answered on a protocol of its own; what it noted is not the answer's."""
         self.hooked = True
         self.line.answered = False
-        self.head_ns = None
-        self._marks.clear()
+        self.head_ns = self.ended_ns = None
 
-    def mark(self, end: int) -> None:
-        self._marks.append(Mark(end, self.line.stamp_ns, self.line.after_ns))
+    def mark(self, length: int) -> None:
+        """The body is that long after the read that the line has just stamped; most header reads add nothing."""
+        if length > self._marked:
+            self._marked = length
+            self._marks.append(Mark(length, self.line.stamp_ns, self.line.after_ns))
 
     def cut(self, data: bytes) -> Iterator[tuple[Mark, bytes]]:
         """The next bytes of the body, apart by the network read that brought them."""
@@ -147,33 +154,46 @@ class _MarkingProtocol(ResponseHandler):
     def __init__(self, loop: asyncio.AbstractEventLoop, attempt: Attempt) -> None:
         super().__init__(loop)
         self._attempt = attempt
+        self._body: aiohttp.StreamReader | None = None  # aiohttp forgets its own when the body ends
         attempt.new_protocol()
 
     def data_received(self, data: bytes) -> None:
+        attempt = self._attempt
         if data:  # without data it only goes on parsing what it had
-            self._attempt.line.used()
-        before = self._body_bytes()
+            attempt.line.used()
         super().data_received(data)
-        after = self._body_bytes()
-        if after > before:
-            self._attempt.mark(after)
+        if self._body is not None:
+            attempt.mark(self._body.total_bytes)
+            if self._body.is_eof() and attempt.ended_ns is None:
+                attempt.ended_ns = attempt.line.stamp_ns
 
     def feed_data(self, data: Any, size: int = 0) -> None:
         """One complete header block; an interim one is followed by another."""
-        if data[0].code >= 200:
+        message, body = data
+        if message.code >= 200 or message.code == 101:
+            self._body = body
             self._attempt.head_ns = self._attempt.line.stamp_ns
         super().feed_data(data, size)
 
     def eof_received(self) -> None:
-        self._attempt.closed_in_order = True
+        attempt = self._attempt
+        attempt.closed_in_order = True
+        attempt.ended_ns = attempt.ended_ns or time.monotonic_ns()
         super().eof_received()
 
     def connection_lost(self, exc: BaseException | None) -> None:
+        """aiohttp takes a reset for the end of a body without a length, and forgets to end one that is not HTTP."""
         self._attempt.broken = exc
+        body = self._body
+        if exc is not None and body is not None and not body.is_eof():
+            body.set_exception(aiohttp.ClientPayloadError(str(exc)), exc)
         super().connection_lost(exc)
+        if body is not None and not body.is_eof() and body.exception() is None:
+            body.set_exception(self.exception() or aiohttp.ClientPayloadError("connection lost"))
 
-    def _body_bytes(self) -> int:
-        return 0 if self._payload is None else self._payload.total_bytes
+
+def _marking_protocol(loop: asyncio.AbstractEventLoop, attempt: Attempt) -> ResponseHandler:
+    return _MarkingProtocol(loop, attempt)
 
 
 class _TimedResolver(AbstractResolver):
@@ -204,7 +224,8 @@ def open_session(target: Target, limits: Limits, attempt: Attempt) -> aiohttp.Cl
         socket_factory=attempt.line.socket,
     )
     if hasattr(connector, "_factory"):
-        connector._factory = partial(_MarkingProtocol, asyncio.get_running_loop(), attempt)  # noqa: SLF001  # see above
+        hook = partial(_marking_protocol, asyncio.get_running_loop(), attempt)
+        connector._factory = hook  # noqa: SLF001  # the private hook of this module
     trace = aiohttp.TraceConfig()
     trace.on_connection_create_end.append(partial(_created, attempt))
     return aiohttp.ClientSession(

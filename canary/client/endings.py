@@ -18,7 +18,7 @@ from typing import TypeAlias
 import aiohttp
 from aiohttp.http_exceptions import HttpProcessingError
 
-from canary.client.inflate import CannotInflateError, CorruptBodyError, RoomExceededError
+from canary.client.inflate import CannotInflateError, CorruptBodyError
 from canary.core.observation import ConnectFailed, Disconnected, End, Phase, StoppedByUs, Truncated
 
 _UNSENT = frozenset({Phase.DNS, Phase.CONNECT, Phase.TLS})
@@ -84,7 +84,6 @@ def _bad_name(failure: Failure) -> End | None:
 
 ENDINGS: tuple[_Row, ...] = (
     ((CannotInflateError,), lambda failure: StoppedByUs(at=failure.at, reason=str(failure.error))),
-    ((RoomExceededError,), lambda failure: StoppedByUs(at=failure.at, reason=str(failure.error))),
     (
         (CorruptBodyError,),
         lambda failure: Disconnected(at=failure.at, phase=Phase.BODY, detail=f"corrupt body: {failure.error}"),

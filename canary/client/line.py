@@ -96,14 +96,14 @@ class Line:
         self.unsent = size < of
 
     def received(self, asked_ns: int, *, short: bool, stamp: int | None) -> None:
-        """A read of at least one byte. `asked_ns` is before the call: then or later the socket was empty, if `short`."""
+        """At least one byte was read. `short`: less than asked for, so the socket was empty at `asked_ns` or later."""
         now = time.monotonic_ns()
         self.after_ns = max(self._drained_ns, self._watch.seen_ns) if self._drained else self._drained_ns
         self._drained = short
         if short:
             self._drained_ns = asked_ns
         self._stamped = stamp is not None
-        self.stamp_ns = now if stamp is None else min(max(stamp - self._offset(now), self.after_ns), now)
+        self.stamp_ns = now if stamp is None else min(max(stamp - self._offset(now), self.after_ns, self.stamp_ns), now)
         self._fresh = True
 
     def used(self) -> None:
@@ -170,7 +170,7 @@ def _kernel_stamp(extra: list[tuple[int, int, bytes]]) -> int | None:
 
 
 def _sandwich(_: int) -> tuple[int, int]:
-    """(width, CLOCK_REALTIME - CLOCK_MONOTONIC), the latter too small by at most the width: so stamps are never early."""
+    """(width, CLOCK_REALTIME - CLOCK_MONOTONIC), the latter too small by up to the width: stamps are never early."""
     before = time.monotonic_ns()
     wall = time.clock_gettime_ns(time.CLOCK_REALTIME)
     after = time.monotonic_ns()

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from yarl import URL
 
 from canary.client.target import Target
+from canary.core.observation import ConnectFailed, Disconnected, End, Interrupted, StoppedByUs, Truncated
 from canary.core.secret import Secret
 
 _HARMLESS_QUERY = frozenset({"api-version", "alt", "beta", "stream"})
@@ -50,6 +51,16 @@ class Redaction:
         for secret in self.secrets:
             text = text.replace(secret, "*" * len(secret))
         return text
+
+    def end(self, end: End) -> End:
+        """Details and reasons may quote what the server sent."""
+        match end:
+            case Truncated() | Disconnected() | ConnectFailed() | Interrupted():
+                return replace(end, detail=self.text(end.detail))
+            case StoppedByUs():
+                return replace(end, reason=self.text(end.reason))
+            case _:
+                return end
 
     def data(self, data: bytes) -> bytes:
         for secret in self.secrets:

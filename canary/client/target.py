@@ -26,7 +26,11 @@ class TlsOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """One hop's address. Raises ValueError where `url` or `proxy` is not an absolute http(s) URL with a host."""
+    """One hop's address and what to send with each request.
+
+    Raises ValueError where `url` or `proxy` is not an absolute http(s) URL with a host, where a header cannot be sent
+    (line breaks: a key read from a file often ends in one), or where user info meets an Authorization header.
+    """
 
     url: str
     protocol: str
@@ -40,6 +44,13 @@ class Target:
             if text is not None and not _is_http(text):
                 msg = f"{name} must be an absolute http or https URL with a host"  # the URL itself may hold a secret
                 raise ValueError(msg)
+        for name, value in self.headers.items():
+            text = value.reveal() if isinstance(value, Secret) else value
+            if not text.isprintable() or not name.isascii() or not name.isprintable() or not name:
+                msg = f"header {name!r} cannot be sent: it holds line breaks or other control characters"
+                raise ValueError(msg)
+        if URL(self.url).user is not None and "authorization" in map(str.lower, self.headers):
+            raise ValueError("url holds user info and headers hold Authorization: only one of them can be sent")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -121,14 +121,13 @@ class Preset:
     timers: tuple[PresetTimer, ...]
 
 
-class UnknownPresetError(ValueError):
-    """No preset has this name or alias. `suggestions` are the nearest ids, best first."""
+class PresetError(ValueError):
+    """A preset or a number that cannot be used. `suggestions`: the nearest ids of an unknown name, best first."""
 
-    def __init__(self, name: str, suggestions: tuple[str, ...]) -> None:
-        self.name = name
+    def __init__(self, message: str, *, suggestions: tuple[str, ...] = ()) -> None:
         self.suggestions = suggestions
         hint = f"; did you mean {', '.join(suggestions)}?" if suggestions else ""
-        super().__init__(f"unknown preset {name!r}{hint}")
+        super().__init__(f"{message}{hint}")
 
 
 @cache
@@ -142,14 +141,15 @@ def presets() -> Mapping[str, Preset]:
 
 
 def preset_named(name: str) -> Preset:
-    """The preset of an id or an alias, in any case. Raises UnknownPresetError with what may have been meant."""
+    """The preset of an id or an alias, in any case. Raises PresetError with what may have been meant."""
     ids = _ids()
     key = name.strip().lower()
     if key in ids:
         return presets()[ids[key]]
     near = difflib.get_close_matches(key, ids, n=5, cutoff=0.6)
-    parts = [known for known in ids if key and (key in known or known in key)]
-    raise UnknownPresetError(name, tuple(dict.fromkeys(ids[match] for match in [*near, *parts]))[:5])
+    parts = [known for known in ids if len(key) > 2 and key in known]
+    suggestions = tuple(dict.fromkeys(ids[match] for match in [*near, *parts]))[:5]
+    raise PresetError(f"unknown preset {name!r}", suggestions=suggestions)
 
 
 def timeouts_of(
@@ -162,7 +162,7 @@ def timeouts_of(
 ) -> tuple[Timeout, ...]:
     """The timers of preset `name` as `hop` holds them. A number overrides its phase; `math.inf` switches it off.
 
-    Raises UnknownPresetError, and ValueError for a number that is not positive.
+    Raises PresetError for an unknown name and for a number that is not positive.
     """
     preset = preset_named(name)
     typed = {PresetPhase.HEADERS: headers_s, PresetPhase.IDLE: idle_s, PresetPhase.TOTAL: total_s}
@@ -170,7 +170,7 @@ def timeouts_of(
     for phase, limit in given.items():
         if not limit > 0:
             msg = f"{phase}: {limit:g} s is no limit of a timer; it must be more than 0"
-            raise ValueError(msg)
+            raise PresetError(msg)
     timers = _with_overrides(preset, given)
     return tuple(_timeout(preset, timer, hop) for timer in timers if timer.limit_s != math.inf)
 

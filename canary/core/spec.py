@@ -78,7 +78,8 @@ class QuestionTemplate:
     """A question with parameters drawn anew in each run, so that no cache and no canned reply passes.
 
     `text` holds `{name}` places. `draws` gives each name's inclusive range. `solver` names a row of `prompts.SOLVERS`,
-    `arguments` the names it takes, in order; without a solver the answer is not checked.
+    `arguments` the names it takes, in order; without a solver the answer is not checked. `needle` is a sentence with
+    `{name}` places too, hidden in the document that the question is about.
     """
 
     text: str
@@ -86,6 +87,7 @@ class QuestionTemplate:
     draws: Mapping[str, tuple[int, int]] = field(default_factory=lambda: MappingProxyType({}))
     solver: str | None = None
     arguments: tuple[str, ...] = ()
+    needle: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,9 @@ from typing import Protocol
 from canary.core.observation import Head, Json, Read
 from canary.core.stream import StreamEvent
 from canary.wire import openai_chat
+from canary.wire.prompt import Prompt
+
+__all__ = ["WIRES", "Decoder", "Prompt", "Wire"]
 
 
 class Decoder(Protocol):
@@ -24,18 +27,6 @@ class Decoder(Protocol):
     def feed(self, read: Read) -> list[StreamEvent]: ...
 
     def close(self, at: float) -> list[StreamEvent]: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
-    """What to ask, before it has the shape of a protocol. `extra` is merged into the body last and wins."""
-
-    model: str
-    text: str
-    max_tokens: int | None = None
-    temperature: float | None = None
-    stream: bool = True
-    extra: Mapping[str, Json]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

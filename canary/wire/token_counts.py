@@ -13,13 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 from canary.core.stream import ReasoningDelta, RefusalDelta, StreamEvent, ToolCallDelta, Usage, VisibleDelta
 
 _Delta = ReasoningDelta | VisibleDelta | ToolCallDelta | RefusalDelta
 _DELTAS = (ReasoningDelta, VisibleDelta, ToolCallDelta, RefusalDelta)
-_Event = TypeVar("_Event", bound=StreamEvent)
 
 
 class TokenCounts:
@@ -86,15 +84,14 @@ class TokenCounts:
         return {kind: share}
 
 
-def _with_tokens(events: Sequence[_Event], shares: dict[type[_Delta], int]) -> list[_Event]:
+def _with_tokens(events: Sequence[StreamEvent], shares: dict[type[_Delta], int]) -> list[StreamEvent]:
     """The first delta of a channel gets its whole share, further ones of the same chunk 0."""
     left = dict(shares)
-    counted: list[_Event] = []
+    counted: list[StreamEvent] = []
     for event in events:
-        kind = type(event)
-        if isinstance(event, _DELTAS) and kind in left:
-            counted.append(replace(event, tokens=left[kind]))
-            left[kind] = 0
+        if isinstance(event, _DELTAS) and type(event) in left:
+            counted.append(replace(event, tokens=left[type(event)]))
+            left[type(event)] = 0
         else:
             counted.append(event)
     return counted

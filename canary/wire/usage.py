@@ -30,7 +30,7 @@ def usage_in(document: Object, choice: Object | None) -> Usage | None:
 def read_usage(reported: Object) -> Usage | None:
     """None for an object that holds no count that we know, not even as null."""
     details: Object = next((found for key in _DETAILS if (found := object_of(reported.get(key)))), {})
-    places = {name: (reported, keys) for name, keys in _NAMES.items()}
+    places: dict[str, tuple[Object, tuple[str, ...]]] = {name: (reported, keys) for name, keys in _NAMES.items()}
     inside = details if "reasoning_tokens" in details else reported
     places["reasoning_tokens"] = (inside, ("reasoning_tokens",))
     places["text_tokens"] = (details, ("text_tokens",))

@@ -15,11 +15,12 @@ from tests.real.lab.processes import Command, running
 
 MODEL_MAKER = Path(__file__).with_name("tiny_model.py")
 READY_LIMIT_S = 300.0
-OFFLINE = {
+ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
     "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB
     "VLLM_NO_USAGE_STATS": "1",
     "DO_NOT_TRACK": "1",
+    "PYTHONPATH": str(Path(__file__).with_name("patient")),  # see there: without it nothing else on the machine can run
 }
 
 
@@ -39,7 +40,7 @@ def engine(port: int, folder: Path, *, reasoning_parser: str | None) -> Iterator
         argv=argv,
         ready_url=f"http://127.0.0.1:{port}/health",
         ready_limit_s=READY_LIMIT_S,
-        env=OFFLINE,
+        env=ENVIRONMENT,
         folder=folder,
     )
     with running(command) as process:
