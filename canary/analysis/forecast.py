@@ -28,7 +28,7 @@ from canary.core.observation import ConnectFailed, Observation
 from canary.core.stream import BytesReceived, HeadersReceived, Terminator
 from canary.core.timeout import Clock, Fires, Forecast, OpenUntil, StartsAt, Survives, Timeout, TimerPhase
 
-FLOAT_NOISE_S = 1e-9  # stamps are differences of floats: 60.1 - 0.1 is more than 60
+FLOAT_NOISE_S = 1e-9  # gaps are differences of floats: 64.4 - 4.4 is more than 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,6 +37,7 @@ from canary.core.stream import (
     ReasoningDelta,
     RefusalDelta,
     Relabelled,
+    ServerError,
     StreamEvent,
     Terminator,
     ToolCallDelta,
@@ -56,6 +57,7 @@ class OpenEnd(StrEnum):
     DEADLINE = "deadline"
     STOPPED = "stopped"
     INTERRUPTED = "interrupted"
+    SERVER_ERROR = "server_error"  # an error object took the place of what was to come
     NOT_SENT = "not_sent"  # there was no request, so there was no gap
 
 
@@ -82,6 +84,8 @@ def ticks(observation: Observation, clock: Clock) -> tuple[float, ...]:
 def open_end(observation: Observation) -> OpenEnd | None:
     """Why the last gap is censored; None where the end closed it. An error status is a complete answer."""
     if isinstance(observation.end, Completed):
+        if any(isinstance(event, ServerError) for event in observation.events):
+            return OpenEnd.SERVER_ERROR
         whole = _has_last_word(observation) or _is_json_document(observation)
         return None if whole else OpenEnd.NO_LAST_WORD
     return _BROKEN_OFF.get(type(observation.end))

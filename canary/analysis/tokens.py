@@ -5,19 +5,34 @@ Events are not tokens: one delta may carry several, and tokens of a closing mark
 1. The server's own report, unless it is contradicted: a reported 0 beside reasoning text, or a report that a gateway
    made up (LiteLLM tokenises what it saw when the engine reports nothing, and betrays it by `text_tokens`).
 2. Counts on the wire: token ids, or running usage in every chunk.
-3. The reported total, split by characters; exact where only one channel has text.
+3. The reported total, split by the events of each channel where there is about one event a token (engines send an
+   event a step, if only an empty one), else by characters; exact where only one channel has text.
 4. Characters over a ratio learned from earlier answers of the same hop.
 Otherwise None. Hidden reasoning (no text, no report) is not zero reasoning.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from canary.core.measurement import CountSource, TokenCount
 from canary.core.observation import Observation
-from canary.core.stream import ReasoningDelta, Usage, UsageReport, VisibleDelta
+from canary.core.stream import (
+    EventReceived,
+    KeepAlive,
+    ReasoningDelta,
+    Role,
+    ServerError,
+    StreamEvent,
+    Terminator,
+    Usage,
+    UsageReport,
+    VisibleDelta,
+)
+
+_STEPS_PER_TOKEN = 0.8  # below it, events hold several tokens each, and not the same number in each channel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,12 +45,14 @@ class TokenCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Channels:
-    """Characters of each channel, and tokens where every one of its deltas told them."""
+    """Characters of each channel, its events (empty ones too), and tokens where every one of its deltas told them."""
 
     reasoning_chars: int
     visible_chars: int
     reasoning_counted: int | None
     visible_counted: int | None
+    reasoning_steps: int
+    visible_steps: int
 
 
 def last_usage(observation: Observation) -> Usage | None:
@@ -47,11 +64,14 @@ def last_usage(observation: Observation) -> Usage | None:
 def channels(observation: Observation) -> Channels:
     reasoning = [event for event in observation.events if isinstance(event, ReasoningDelta)]
     visible = [event for event in observation.events if isinstance(event, VisibleDelta)]
+    steps = _steps(observation.events)
     return Channels(
         reasoning_chars=sum(len(delta.text) for delta in reasoning),
         visible_chars=sum(len(delta.text) for delta in visible),
         reasoning_counted=_counted(reasoning),
         visible_counted=_counted(visible),
+        reasoning_steps=steps[ReasoningDelta],
+        visible_steps=steps[VisibleDelta],
     )
 
 
@@ -103,9 +123,29 @@ def _reported(usage: Usage, source: CountSource) -> TokenCounts:
     return TokenCounts(reasoning=_count(reasoning, source), visible=_count(visible, source))
 
 
+def _steps(events: Iterable[StreamEvent]) -> Counter[type]:
+    """Events by the channel of their text; an event without any counts to the channel that spoke last."""
+    steps: Counter[type] = Counter()
+    channel, empty = None, False
+    for event in events:
+        if isinstance(event, EventReceived):
+            steps[channel or EventReceived] += empty
+            empty = True
+        elif isinstance(event, ReasoningDelta | VisibleDelta):
+            steps[type(event)] += empty
+            channel, empty = type(event), False
+        elif isinstance(event, UsageReport | Role | Terminator | ServerError | KeepAlive):
+            empty = False
+    return steps
+
+
 def _split(completion_tokens: int, text: Channels) -> TokenCounts:
-    share = text.reasoning_chars / (text.reasoning_chars + text.visible_chars)
-    reasoning = round(completion_tokens * share)
+    steps = text.reasoning_steps + text.visible_steps
+    by_steps = steps >= _STEPS_PER_TOKEN * completion_tokens
+    part, whole = (
+        (text.reasoning_steps, steps) if by_steps else (text.reasoning_chars, text.reasoning_chars + text.visible_chars)
+    )
+    reasoning = round(completion_tokens * part / whole)
     return TokenCounts(
         reasoning=_count(reasoning, CountSource.ESTIMATED),
         visible=_count(completion_tokens - reasoning, CountSource.ESTIMATED),

@@ -8,6 +8,7 @@ list of suspects and says so.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -73,8 +74,10 @@ def _gap_s(timer: Timeout, measurement: Measurement) -> float | None:
 
 
 def _fits_limit(timer: Timeout, gap_s: float) -> bool:
+    """A timer that nobody looks at before the next write (infinite late slack) is matched at its limit only."""
     tolerance_s = max(LEAST_TOLERANCE_S, TOLERANCE * timer.limit_s)
-    return timer.limit_s - timer.early_slack_s - tolerance_s <= gap_s <= timer.limit_s + timer.late_slack_s + tolerance_s
+    late_s = timer.late_slack_s if math.isfinite(timer.late_slack_s) else 0.0
+    return timer.limit_s - timer.early_slack_s - tolerance_s <= gap_s <= timer.limit_s + late_s + tolerance_s
 
 
 def _fits_end(timer: Timeout, measurement: Measurement) -> bool:

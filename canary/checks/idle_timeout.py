@@ -58,34 +58,24 @@ def remedy(timer: Timeout) -> str:
 
 
 def _judge(timer: Timeout, evidence: Evidence) -> Verdict:
-    outcome = forecast(timer, evidence.observation)
     error_s = ruler_error_s(evidence.measurement)
-    match outcome:
-        case Fires(at=at, gap_from=gap_from):
-            gap_s = _gap_s(timer, evidence, gap_from)
-            if gap_s - error_s <= timer.limit_s:
-                return prober_fault(NAME, error_s, subject=label(timer))
-            message = f"{_describe(timer)} would have cut the stream at {format_duration(at)}: {_seen(timer, gap_s, gap_from)}"
-            return _verdict(timer, Status.FAIL, "would_fire", f"{message}; {remedy(timer)}", gap_s)
+    match forecast(timer, evidence.observation):
+        case Fires(gap_s=gap_s) if gap_s - error_s <= timer.limit_s:
+            return prober_fault(NAME, error_s, subject=label(timer))
+        case Fires(at=at, gap_s=gap_s, gap_from=gap_from, certain=True):
+            what = f"{_describe(timer)} would have cut the stream at {format_duration(at)}"
+            return _verdict(timer, Status.FAIL, "would_fire", f"{what}: {_seen(timer, gap_s, gap_from)}", gap_s)
+        case Fires(gap_s=gap_s, gap_from=gap_from):
+            what = f"{_describe(timer)} may have cut the stream: it fires up to {format_duration(timer.late_slack_s)} late"
+            return _verdict(timer, Status.WARN, "close", f"{what}; {_seen(timer, gap_s, gap_from)}", gap_s)
         case Survives(worst_gap_s=gap_s, gap_from=gap_from, headroom_s=headroom_s):
             if gap_s > WARN_ABOVE * timer.limit_s:
-                message = f"{_describe(timer)} was {format_duration(headroom_s)} from cutting: {_seen(timer, gap_s, gap_from)}"
-                return _verdict(timer, Status.WARN, "close", f"{message}; {remedy(timer)}", gap_s)
-            message = f"{_seen(timer, gap_s, gap_from)}, {_describe(timer)}"
-            return _verdict(timer, Status.PASS, "survives", message, gap_s)
+                what = f"{_describe(timer)} was {format_duration(headroom_s)} from cutting"
+                return _verdict(timer, Status.WARN, "close", f"{what}: {_seen(timer, gap_s, gap_from)}", gap_s)
+            return _verdict(timer, Status.PASS, "survives", f"{_describe(timer)}: {_seen(timer, gap_s, gap_from)}", gap_s)
         case OpenUntil(at=at, seen_gap_s=gap_s):
-            message = f"{_describe(timer)} was still running when the stream broke off, {format_duration(gap_s)} in"
-            return unknown(NAME, "still_open", f"{message}: not before {format_duration(at)}", subject=label(timer))
-
-
-def _gap_s(timer: Timeout, evidence: Evidence, gap_from: float) -> float:
-    """How long the fatal gap really was: to the next tick or, where none came, to the end."""
-    from canary.analysis.ticks import ticks  # noqa: PLC0415
-
-    end_at = evidence.measurement.total_s
-    if timer.phase == TimerPhase.TOTAL:
-        return end_at - gap_from
-    return next((at for at in ticks(evidence.observation, timer.clock) if at > gap_from), end_at) - gap_from
+            what = f"{_describe(timer)} was still running when the stream broke off, {format_duration(gap_s)} in"
+            return unknown(NAME, "still_open", f"{what}: not before {format_duration(at)}", subject=label(timer))
 
 
 def _describe(timer: Timeout) -> str:
@@ -104,7 +94,7 @@ def _verdict(timer: Timeout, status: Status, reason: str, message: str, observed
         check=NAME,
         status=status,
         reason=reason,
-        message=message,
+        message=message if status == Status.PASS else f"{message}; {remedy(timer)}",
         subject=label(timer),
         observed=observed,
         limit=timer.limit_s,

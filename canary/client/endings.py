@@ -10,6 +10,7 @@ bytes that are not HTTP, after which nothing of the connection can be trusted). 
 
 from __future__ import annotations
 
+import os
 import ssl
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -142,6 +143,6 @@ def _text(error: BaseException) -> str:
         return error.verify_message
     if isinstance(error, ssl.SSLError):
         return (error.reason or str(error)).replace("_", " ").lower()
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
+    if isinstance(error, OSError) and error.errno:
+        return os.strerror(error.errno) if error.errno > 0 else str(error.strerror)  # getaddrinfo's are negative
     return str(error) or type(error).__name__

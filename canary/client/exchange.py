@@ -12,6 +12,7 @@ can do wrong comes back as the `End`; only our own bugs are raised. There are no
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 from contextlib import suppress
 from datetime import datetime
@@ -82,7 +83,7 @@ async def _post(session: aiohttp.ClientSession, target: Target, body: Json, read
     try:
         response = await session.post(
             target.url,
-            data=json.dumps(body).encode(),
+            data=io.BytesIO(json.dumps(body).encode()),  # goes out in pieces; bytes would in one
             headers=_headers(target),
             allow_redirects=False,
             proxy=target.proxy,

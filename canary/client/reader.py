@@ -84,9 +84,10 @@ class Reader:
             self._take(self._decoder.feed(read))
 
     def _take(self, events: Iterable[StreamEvent]) -> str | None:
+        """All are kept, so that a replay of the reads gives the same; none is shown after the first reason."""
+        reason: str | None = None
         for event in events:
             self.events.append(event)
-            reason = self._stop(event) if self._stop else None
-            if reason is not None:
-                return reason
-        return None
+            if reason is None and self._stop is not None:
+                reason = self._stop(event)
+        return reason

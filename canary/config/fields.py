@@ -73,7 +73,7 @@ def _text(value: object) -> str:
     return value
 
 
-def _known(kind: str, choices: Callable[[], Iterable[str]], *, listed: bool = True) -> Callable[[str], str]:
+def known(kind: str, choices: Callable[[], Iterable[str]], *, listed: bool = True) -> Callable[[str], str]:
     """A validator for a name out of a table that is read when it is needed."""
 
     def check(name: str) -> str:
@@ -178,7 +178,7 @@ Level: TypeAlias = Annotated[str | bool, PlainValidator(_level), WithJsonSchema(
 
 def _expectation(value: object) -> Expectation:
     names = [str(known) for known in Expectation]
-    return Expectation(_known("expectation", lambda: names)(_text(value)))
+    return Expectation(known("expectation", lambda: names)(_text(value)))
 
 
 OneExpectation: TypeAlias = Annotated[
@@ -188,12 +188,3 @@ Expect: TypeAlias = Annotated[
     Annotated[OneExpectation, Tag(ALIKE)] | Annotated[dict[str, OneExpectation], Tag(BY_HOP)],
     Discriminator(_expect_form),
 ]
-
-
-def named(kind: str, choices: Callable[[], Iterable[str]], *, listed: bool = True) -> Any:
-    """The type of a name out of a table. `listed`: the table is short enough to be printed in an error."""
-    return Annotated[
-        str, PlainValidator(_text), AfterValidator(_known(kind, choices, listed=listed)), WithJsonSchema(_TEXT_SCHEMA)
-    ]
-
-

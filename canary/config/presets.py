@@ -122,12 +122,17 @@ class Preset:
 
 
 class PresetError(ValueError):
-    """A preset or a number that cannot be used. `suggestions`: the nearest ids of an unknown name, best first."""
+    """A preset cannot be used as it was asked for."""
 
-    def __init__(self, message: str, *, suggestions: tuple[str, ...] = ()) -> None:
+
+class UnknownPresetError(PresetError):
+    """No preset has this name or alias. `suggestions`: the nearest ids, best first."""
+
+    def __init__(self, name: str, suggestions: tuple[str, ...]) -> None:
+        self.name = name
         self.suggestions = suggestions
         hint = f"; did you mean {', '.join(suggestions)}?" if suggestions else ""
-        super().__init__(f"{message}{hint}")
+        super().__init__(f"unknown preset {name!r}{hint}")
 
 
 @cache
@@ -141,15 +146,14 @@ def presets() -> Mapping[str, Preset]:
 
 
 def preset_named(name: str) -> Preset:
-    """The preset of an id or an alias, in any case. Raises PresetError with what may have been meant."""
+    """The preset of an id or an alias, in any case. Raises UnknownPresetError with what may have been meant."""
     ids = _ids()
     key = name.strip().lower()
     if key in ids:
         return presets()[ids[key]]
-    near = difflib.get_close_matches(key, ids, n=5, cutoff=0.6)
+    near = difflib.get_close_matches(key, ids, n=5, cutoff=0.7)
     parts = [known for known in ids if len(key) > 2 and key in known]
-    suggestions = tuple(dict.fromkeys(ids[match] for match in [*near, *parts]))[:5]
-    raise PresetError(f"unknown preset {name!r}", suggestions=suggestions)
+    raise UnknownPresetError(name, tuple(dict.fromkeys(ids[match] for match in [*near, *parts]))[:5])
 
 
 def timeouts_of(
@@ -162,7 +166,7 @@ def timeouts_of(
 ) -> tuple[Timeout, ...]:
     """The timers of preset `name` as `hop` holds them. A number overrides its phase; `math.inf` switches it off.
 
-    Raises PresetError for an unknown name and for a number that is not positive.
+    Raises UnknownPresetError, and PresetError for a number that is not positive.
     """
     preset = preset_named(name)
     typed = {PresetPhase.HEADERS: headers_s, PresetPhase.IDLE: idle_s, PresetPhase.TOTAL: total_s}

@@ -48,7 +48,7 @@ class Hop:
     protocol: str = "openai-chat"
     model: str | None = None
     headers: Mapping[str, str | Secret] = field(default_factory=lambda: MappingProxyType({}))
-    body: Mapping[str, Json] = _EMPTY
+    body: Mapping[str, Json] = field(default_factory=lambda: _EMPTY)
     timeouts: tuple[Timeout, ...] = ()
     forwards_reasoning: bool | None = None
     inline_reasoning: bool = False
@@ -102,7 +102,7 @@ class Probe:
     context_tokens: int = 0
     tool_call: bool = False
     checks: tuple[str, ...] | None = None  # None: all that apply
-    body: Mapping[str, Json] = _EMPTY
+    body: Mapping[str, Json] = field(default_factory=lambda: _EMPTY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +127,7 @@ class Prices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
-    """The ordered chain of hops and what is asked of it."""
+    """The ordered chain of hops and what is asked of it. `tokens_per_*`: the most that its probes may use."""
 
     name: str
     hops: tuple[Hop, ...]
@@ -135,6 +135,8 @@ class Pipeline:
     assignments: tuple[Assignment, ...] = ()
     parallel: bool = False
     prices: Prices | None = None
+    tokens_per_run: int | None = None
+    tokens_per_day: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

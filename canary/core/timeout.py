@@ -70,7 +70,8 @@ class Timeout:
 class Fires:
     """The timer cuts the stream at `at`; the truth lies in [early, late]. `gap_from` is where the fatal gap began.
 
-    `gap_s`: how long that gap was seen to last. `certain` is False where the gap was seen to end before `late`: the real timer may have been restarted in time.
+    `gap_s`: how long that gap was seen to last. `certain` is False where it was seen to end before `late`: the
+    real timer may have been restarted in time.
     """
 
     at: float

@@ -11,7 +11,7 @@ import asyncio
 import json
 import socket
 import struct
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 
@@ -49,7 +49,7 @@ class Below:
 
 @asynccontextmanager
 async def below(base: str, *, inflate: bool = True) -> AsyncIterator[Below]:
-    """A client of the hop at `base`, on a new connection for each request. `inflate`: undo compression, as clients do."""
+    """A client of the hop at `base`, on a new connection for each request. `inflate`: undo compression."""
     headers = {"Accept-Encoding": "identity"}
     session = ClientSession(
         connector=TCPConnector(force_close=True, limit=0),
@@ -104,7 +104,7 @@ async def served(serve: Serve, pages: Mapping[str, Json]) -> AsyncGenerator[str,
         await runner.cleanup()
 
 
-def _page(content: Json) -> web.RequestHandler:
+def _page(content: Json) -> Callable[[web.Request], Awaitable[web.Response]]:
     async def page(_request: web.Request) -> web.Response:
         return web.json_response(content)
 

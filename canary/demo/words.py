@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 
-_WORDS = (
+_TEXT = (
     "so then if the remainder is even we take half and carry on while this case holds because each term before it was "
     "checked twice but wait that would mean our first step missed one factor let me recount from where sums differ "
     "consider parity again suppose both sides shrink together now compare them with what we know about every smaller "
     "value perhaps an earlier guess still works although nothing forces equality here therefore continue until only "
     "residues remain and look for contradictions among those pairs which cannot occur under given constraints okay"
-).split()
+)
+_WORDS = _TEXT.split()
 _DIGEST_BYTES = 64
 
 

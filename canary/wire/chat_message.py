@@ -31,7 +31,7 @@ class ChatMessage:
         self._tokens = TokenCounts()
         self._pairs = {channel: PairJoiner() for channel in Channel}
         self._identity: tuple[str | None, str | None] = (None, None)
-        self._any_delta = False
+        self._said_anything = False
 
     def read(self, document: Object, at: float, *, whole: bool) -> list[StreamEvent]:
         """The facts of one chunk, or of a `whole` completion that came as one document."""
@@ -64,25 +64,23 @@ class ChatMessage:
         return [Identity(at=at, model=seen[0], system_fingerprint=seen[1])]
 
     def _said(self, choice: Object, at: float, *, whole: bool) -> list[StreamEvent]:
-        delta = self._delta(choice, whole=whole)
+        """A `message` at the end of a stream repeats the deltas, so it counts only where they said nothing."""
+        delta = object_of(choice.get("delta")) or {}
+        said = [] if whole else pieces(delta)
+        if not said and not self._said_anything:
+            message = object_of(choice.get("message")) or delta
+            delta, said = {**message, **delta}, pieces(message)
+        self._said_anything = self._said_anything or bool(said)
         events: list[StreamEvent] = []
         if role := whole_text_of(delta.get("role")):
             events.append(Role(at=at, role=role))
-        for piece in pieces(delta):
+        for piece in said:
             events += self._piece(piece, at)
         finish = whole_text_of(choice.get("finish_reason"))
         if finish not in _NO_REASON:
             self.last_finish = finish
             events += [*self._tags.flush(at), FinishReason(at=at, reason=finish)]
         return events
-
-    def _delta(self, choice: Object, *, whole: bool) -> Object:
-        """A final `message` at the end of a stream repeats the deltas, so it counts only where there were none."""
-        delta, message = object_of(choice.get("delta")), object_of(choice.get("message"))
-        if delta and not whole:
-            self._any_delta = True
-            return delta
-        return {} if self._any_delta else message or delta or {}
 
     def _piece(self, piece: Piece, at: float) -> list[StreamEvent]:
         if piece.channel is Channel.HIDDEN:

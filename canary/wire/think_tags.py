@@ -101,7 +101,7 @@ class ThinkTagSplitter:
             start = min(mark.start(), cut) if mark else cut
             self._take_text(text[pos:start])
             pos = start
-            if start == cut and self._could_count(text[start:]):
+            if start == len(text) or (start == cut and self._could_count(text[start:])):
                 break
             role = self._role(mark.group()) if mark and mark.start() == start else None
             if mark and role:

@@ -68,7 +68,7 @@ def stop(process: subprocess.Popen[bytes]) -> None:
     """SIGTERM to the leader, SIGKILL to whatever of its group is left. A second call does nothing."""
     if process.returncode is None:
         os.kill(process.pid, signal.SIGTERM)
-        _wait_exit(process, STOP_LIMIT_S)
+        _exits(process, STOP_LIMIT_S)
         kill(process)
 
 
@@ -78,26 +78,24 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _wait_exit(process: subprocess.Popen[bytes], limit_s: float) -> None:
-    """Waits for the end without reaping."""
+def _exits(process: subprocess.Popen[bytes], within_s: float) -> bool:
+    """Whether the process ends within that time. It is not reaped."""
     handle = os.pidfd_open(process.pid)
     try:
-        select.select([handle], [], [], limit_s)
+        ended, _, _ = select.select([handle], [], [], within_s)
     finally:
         os.close(handle)
+    return bool(ended)
 
 
 def _wait_ready(command: Command, process: subprocess.Popen[bytes], log: Path) -> None:
     deadline = time.monotonic() + command.ready_limit_s
     while not _answers(command.ready_url):
-        tail = log.read_text("utf-8", "replace")[-3000:]
-        if process.poll() is not None:
-            problem = f"{command.name} ended with {process.returncode} before it was ready:\n{tail}"
+        exited = _exits(process, POLL_S)
+        if exited or time.monotonic() > deadline:
+            why = "ended before it was ready" if exited else f"was not ready after {command.ready_limit_s:.0f} s"
+            problem = f"{command.name} {why}:\n{log.read_text('utf-8', 'replace')[-3000:]}"
             raise RuntimeError(problem)
-        if time.monotonic() > deadline:
-            problem = f"{command.name} was not ready after {command.ready_limit_s:.0f} s:\n{tail}"
-            raise RuntimeError(problem)
-        time.sleep(POLL_S)
 
 
 def _answers(url: str) -> bool:

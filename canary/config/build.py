@@ -1,0 +1,149 @@
+"""From checked config files to the frozen plan. Nothing is decided here that a file could get wrong.
+
+A hop's own value wins over the pipeline's defaults; paths become absolute here, because nobody below knows the file.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path as File
+from types import MappingProxyType
+from typing import TypeVar
+
+from canary.config import schema
+from canary.config.presets import timeouts_of
+from canary.config.rules import probe_of
+from canary.core.secret import Secret
+from canary.core.spec import Assignment, BudgetTest, Expectation, Hop, Pipeline, Plan, Prices, Tls
+from canary.core.timeout import Clock, Outcome, StartsAt, Timeout, TimerPhase
+
+_Value = TypeVar("_Value")
+
+
+def build(files: Iterable[tuple[File, schema.ConfigFile]]) -> Plan:
+    """`files`: each with the folder that its relative paths start from."""
+    return Plan(pipelines=tuple(_pipeline(section, folder) for folder, file in files for section in file.pipelines))
+
+
+def _pipeline(section: schema.PipelineSection, folder: File) -> Pipeline:
+    prices = section.prices
+    return Pipeline(
+        name=section.name,
+        labels=MappingProxyType(dict(section.labels)),
+        hops=tuple(_hop(hop, section.defaults, folder) for hop in section.hops),
+        assignments=tuple(_assignment(probe, section.defaults, folder) for probe in section.probes),
+        parallel=section.parallel,
+        prices=prices and Prices(input=prices.input, output=prices.output, currency=prices.currency),
+        tokens_per_run=section.tokens_per_run,
+        tokens_per_day=section.tokens_per_day,
+    )
+
+
+def _hop(section: schema.HopSection, defaults: schema.DefaultsSection, folder: File) -> Hop:
+    plain = Hop(name=section.name)
+    if section.url is None:
+        return replace(plain, timeouts=_timeouts(section), keepalive_s=section.keepalive)
+    return replace(
+        plain,
+        url=section.url,
+        protocol=section.protocol or defaults.protocol or plain.protocol,
+        model=section.model or defaults.model,
+        headers=_headers(section, defaults),
+        body=MappingProxyType(dict(section.body)),
+        timeouts=_timeouts(section),
+        forwards_reasoning=section.forwards_reasoning,
+        inline_reasoning=section.inline_reasoning,
+        keepalive_s=section.keepalive,
+        accept_encoding=section.accept_encoding or plain.accept_encoding,
+        tls=section.tls and _tls(section.tls, folder),
+        proxy=section.proxy,
+    )
+
+
+def _headers(section: schema.HopSection, defaults: schema.DefaultsSection) -> Mapping[str, str | Secret]:
+    """A hop's header replaces the default of the same name in any case."""
+    own = dict(section.headers) | (_auth(section.auth) if section.auth else {})
+    taken = {name.lower() for name in own}
+    inherited = {name: value for name, value in defaults.headers.items() if name.lower() not in taken}
+    return MappingProxyType(inherited | own)
+
+
+def _auth(auth: schema.Auth) -> dict[str, str | Secret]:
+    if auth.bearer:
+        return {"Authorization": Secret(f"Bearer {auth.bearer.reveal()}")}
+    if auth.basic:
+        pair = f"{auth.basic.username}:{auth.basic.password.reveal()}"
+        return {"Authorization": Secret(f"Basic {base64.b64encode(pair.encode()).decode()}")}
+    return {auth.header.name: auth.header.value} if auth.header else {}
+
+
+def _tls(files: schema.TlsFiles, folder: File) -> Tls:
+    def absolute(name: str | None) -> str | None:
+        return str((folder / name).absolute()) if name else None
+
+    return Tls(
+        ca_file=absolute(files.ca_file),
+        cert_file=absolute(files.cert_file),
+        key_file=absolute(files.key_file),
+        verify=files.verify,
+    )
+
+
+def _timeouts(section: schema.HopSection) -> tuple[Timeout, ...]:
+    timers: list[Timeout] = []
+    for entry in section.timeouts:
+        if entry.preset:
+            limits = {"idle_s": entry.idle, "headers_s": entry.headers, "total_s": entry.total}
+            timers += timeouts_of(entry.preset, hop=section.name, **limits)
+        else:
+            timers.append(_free_timer(entry, section.name))
+    return tuple(timers)
+
+
+def _free_timer(entry: schema.TimeoutEntry, hop: str) -> Timeout:
+    limits = {TimerPhase.IDLE: entry.idle, TimerPhase.HEADERS: entry.headers, TimerPhase.TOTAL: entry.total}
+    phase, limit_s = next((phase, limit) for phase, limit in limits.items() if limit is not None)
+    return Timeout(
+        name=entry.name or str(phase),
+        phase=phase,
+        clock=Clock(entry.clock) if entry.clock else Clock.BYTE,
+        limit_s=limit_s,
+        starts=StartsAt(entry.starts) if entry.starts else StartsAt.REQUEST_SENT,
+        outcome=Outcome(entry.outcome) if entry.outcome else None,
+        hop=hop,
+    )
+
+
+def _assignment(section: schema.ProbeSection, defaults: schema.DefaultsSection, folder: File) -> Assignment:
+    probe = probe_of(section.use, folder)
+    probe = replace(
+        probe,
+        max_tokens=section.max_tokens or probe.max_tokens,
+        checks=tuple(section.checks) if section.checks else probe.checks,
+    )
+    return Assignment(
+        probe=probe,
+        every_s=_first(section.every, defaults.every),
+        first_visible_s=_first(section.first_visible, defaults.first_visible),
+        deadline_s=_first(section.deadline, defaults.deadline) or Assignment(probe=probe).deadline_s,
+        budgets=tuple(_budget(entry) for entry in section.budgets),
+    )
+
+
+def _first(*values: _Value | None) -> _Value | None:
+    return next((value for value in values if value is not None), None)
+
+
+def _budget(entry: schema.BudgetEntry) -> BudgetTest:
+    alike = entry.expect if isinstance(entry.expect, Expectation) else Expectation.HONOURED
+    at = entry.expect if isinstance(entry.expect, dict) else {}
+    return BudgetTest(
+        parameter=entry.parameter,
+        tokens=entry.tokens,
+        value=entry.value,
+        expect=alike,
+        expect_at=MappingProxyType(dict(at)),
+        nonsense=entry.nonsense,
+    )

@@ -1,0 +1,129 @@
+"""From config files to a plan, or to everything that is wrong with them.
+
+1. Read the files that were named, the YAML files of a folder, and what they include, each once.
+2. Put secrets in the place of their references.
+3. Check every file against the schema and the rules, also where the other found problems.
+4. Ask what only all files together answer.
+5. Build.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path as File
+
+from pydantic import ValidationError
+
+from canary.config.build import build
+from canary.config.errors import ConfigError, Path, Problem, shown
+from canary.config.references import resolved
+from canary.config.rules import file_problems, repeated
+from canary.config.schema import ConfigFile
+from canary.config.source import Document, read
+from canary.config.translate import problems_of
+from canary.config.view import View
+from canary.core.spec import Plan
+
+_SUFFIXES = (".yaml", ".yml")
+
+
+def load_plan(paths: Sequence[File], *, env: Mapping[str, str]) -> Plan:
+    """The plan of all files together. Raises ConfigError with every problem in them."""
+    files = _Files()
+    for path in paths:
+        files.add_named(path)
+    checked = [_checked(document, env) for document in files.documents]
+    views = [view for view, _ in checked]
+    together = list(_problems_together(views, paths))
+    problems = [*files.problems, *(p for d in files.documents for p in d.problems), *together]
+    if problems:
+        raise ConfigError(_in_order(problems, [document.file for document in files.documents]))
+    return build((view.document.folder, config) for view, config in checked if config is not None)
+
+
+@dataclass(slots=True)
+class _Files:
+    """The documents in the order they were met. A file that comes twice counts once; a circle of includes is refused."""
+
+    documents: list[Document] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    open_files: list[File] = field(default_factory=list)
+    done: set[File] = field(default_factory=set)
+
+    def add_named(self, path: File) -> None:
+        if not path.is_dir():
+            self._add(path)
+            return
+        inside = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES and not p.name.startswith("."))
+        if not inside:
+            self.problems.append(Problem(file=str(path), found="no YAML file in this folder", expected="one or more"))
+        for file in inside:
+            self._add(file)
+
+    def _add(self, path: File) -> None:
+        identity = path.resolve()
+        if identity in self.done:
+            return
+        document = read(path, str(path))
+        self.documents.append(document)
+        self.done.add(identity)
+        self.open_files.append(identity)
+        for place, name in _includes(document):
+            self._include(document, place, path.parent / name)
+        self.open_files.pop()
+
+    def _include(self, document: Document, place: Path, path: File) -> None:
+        view = View(document, document.value_at(place), place)
+        written = shown((), view.data)
+        if not path.is_file():
+            document.problems.append(view.problem(written, "a config file that exists"))
+        elif path.resolve() in self.open_files:
+            document.problems.append(view.problem(written, "files that do not include each other in a circle"))
+        else:
+            self._add(path)
+
+
+def _includes(document: Document) -> Iterator[tuple[Path, str]]:
+    names = document.data.get("include") if isinstance(document.data, dict) else None
+    for index, name in enumerate(names if isinstance(names, list) else ()):
+        if isinstance(name, str) and name.strip():
+            yield ("include", index), name
+
+
+def _checked(document: Document, env: Mapping[str, str]) -> tuple[View, ConfigFile | None]:
+    """The document's values with their secrets, and its model where the schema accepts it. Notes its problems."""
+    if document.data is None and document.problems:
+        return View(document, None), None
+    if not isinstance(document.data, dict):
+        found = shown((), document.data) if document.data is not None else "an empty file"
+        expected = 'a mapping with the key "pipelines"'
+        document.problems.append(Problem(file=document.file, line=1, found=found, expected=expected))
+        return View(document, None), None
+    view = View(document, resolved(document, env))
+    config = None
+    try:
+        config = ConfigFile.model_validate(view.data)
+    except ValidationError as error:
+        document.problems += problems_of(error, document, ConfigFile)
+    document.problems += file_problems(view)
+    return view, config
+
+
+def _problems_together(views: Sequence[View], paths: Sequence[File]) -> Iterator[Problem]:
+    pipelines = [pipeline for view in views for pipeline in view.at("pipelines").items()]
+    names = ((pipeline.at("name"), pipeline.text("name")) for pipeline in pipelines)
+    yield from repeated(names, "a second pipeline of this name", "a name of its own for each pipeline")
+    unread = any(view.document.problems for view in views)
+    if not pipelines and not unread:
+        files = views[0].document.file if views else " ".join(map(str, paths)) or "no file"
+        yield Problem(file=files, found="no pipeline", expected='at least one below "pipelines"')
+
+
+def _in_order(problems: Iterable[Problem], files: Sequence[str]) -> Iterator[Problem]:
+    """By file as they were read, then by line. A place that is found wrong in the same words twice counts once."""
+    order = {file: index for index, file in enumerate(files)}
+    unique = dict.fromkeys(problems)
+    return iter(sorted(unique, key=lambda p: (order.get(p.file, -1), p.line or 0, p.column or 0)))
+
+

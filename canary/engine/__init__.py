@@ -1,0 +1,1 @@
+"""One run: requests out, observations in, verdicts and findings from the pure layers below."""
