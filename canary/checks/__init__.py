@@ -5,15 +5,17 @@ A check is one function and one row here: config validation, docs and contract t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TypeAlias
 
 from canary.checks import (
+    answer,
     complete,
     first_visible,
     idle_timeout,
     reachable,
     reasoning_leak,
+    streaming,
     usage,
     visible_content,
 )
@@ -28,11 +30,14 @@ CHECKS: Mapping[str, Check] = {
     "visible_content": visible_content.check,
     "idle_timeout": idle_timeout.check,
     "first_visible": first_visible.check,
+    "streaming": streaming.check,
     "reasoning_leak": reasoning_leak.check,
+    "answer": answer.check,
     "usage": usage.check,
 }
 
 
-def judge(evidence: Evidence) -> tuple[Verdict, ...]:
-    """Every check's verdicts, in the order of the table."""
-    return tuple(verdict for check in CHECKS.values() for verdict in check(evidence))
+def judge(evidence: Evidence, *, only: Collection[str] | None = None) -> tuple[Verdict, ...]:
+    """Every check's verdicts, or those of `only`, in the order of the table."""
+    chosen = (check for name, check in CHECKS.items() if only is None or name in only)
+    return tuple(verdict for check in chosen for verdict in check(evidence))

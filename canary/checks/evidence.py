@@ -31,6 +31,7 @@ class Evidence:
     first_visible_limit_s: float | None = None
     inline_reasoning: bool = False
     forwards_reasoning: bool | None = None
+    expected_answer: str | None = None  # the known result, a number as text; None: nobody knows it
 
 
 def said_anything(measurement: Measurement) -> bool:

@@ -105,6 +105,11 @@ def parse_preset(text: str) -> tuple[Timeout, ...]:
         raise UsageError(msg) from None
 
 
+def timers_of(timeouts: Iterable[str], presets: Iterable[str]) -> tuple[Timeout, ...]:
+    """All timers of a command line, free ones first."""
+    return (*map(parse_timeout, timeouts), *(timer for text in presets for timer in parse_preset(text)))
+
+
 def seconds(text: str, option: str) -> float:
     try:
         return parse_duration(text)

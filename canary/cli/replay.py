@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +12,8 @@ from rich.console import Console
 from canary.analysis.measure import measure
 from canary.checks import judge
 from canary.checks.evidence import Evidence
-from canary.cli.arguments import parse_preset, parse_timeout, seconds
+from canary.cli import options
+from canary.cli.arguments import seconds, timers_of
 from canary.cli.errors import UsageError
 from canary.cli.exit_codes import exit_code
 from canary.cli.junit import write_junit
@@ -26,37 +26,15 @@ from canary.core.timeout import Timeout
 from canary.wire.decode import decode
 from canary.wire.transcript import TranscriptError, loads
 
-TimeoutOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--timeout",
-        metavar="NAME:KIND:CLOCK:SECONDS",
-        help="A timer to hold against the stream. Kind: headers, idle, total. Clock: byte, event, token, visible.",
-    ),
-]
-PresetOption = Annotated[
-    list[str] | None,
-    typer.Option("--preset", metavar="NAME[=IDLE]", help="The timers of a known component; see `canary presets`."),
-]
-FirstVisibleOption = Annotated[
-    str | None, typer.Option("--first-visible", metavar="DURATION", help="Limit for the first visible text.")
-]
-InlineOption = Annotated[
-    bool, typer.Option("--inline-reasoning", help="Reasoning between tags in content is meant to be there.")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a picture.")]
-JunitOption = Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Also write verdicts as JUnit XML.")]
-
-
 def replay(  # noqa: PLR0913  # one parameter an option
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Transcripts, or - for standard input.")],
     *,
-    timeout: TimeoutOption = None,
-    preset: PresetOption = None,
-    first_visible: FirstVisibleOption = None,
-    inline_reasoning: InlineOption = False,
-    as_json_lines: JsonOption = False,
-    junit: JunitOption = None,
+    timeout: options.Timeouts = None,
+    preset: options.Presets = None,
+    first_visible: options.FirstVisible = None,
+    inline_reasoning: options.InlineReasoning = False,
+    as_json_lines: options.AsJson = False,
+    junit: options.Junit = None,
 ) -> None:
     """Judge recorded streams. One JSON object per file with --json."""
     timers = timers_of(timeout or [], preset or [])
@@ -74,14 +52,6 @@ def replay(  # noqa: PLR0913  # one parameter an option
     if junit:
         write_junit(junit, {name: result.verdicts for name, result in results.items()})
     raise typer.Exit(exit_code(verdict for result in results.values() for verdict in result.verdicts))
-
-
-def timers_of(timeouts: Sequence[str], presets: Sequence[str]) -> tuple[Timeout, ...]:
-    """All timers of a command line, free ones first."""
-    return (
-        *(parse_timeout(text) for text in timeouts),
-        *(timer for text in presets for timer in parse_preset(text)),
-    )
 
 
 def _judge(

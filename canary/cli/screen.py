@@ -15,10 +15,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from canary.cli.timeline import legend, timeline
+from canary.cli.timeline import timeline
 from canary.core.measurement import Measurement, TokenCount
 from canary.core.run import HopResult
-from canary.core.units import format_duration
+from canary.core.units import format_duration, plural
 from canary.core.verdict import Status, Verdict
 
 STYLES: Mapping[Status, str] = MappingProxyType(
@@ -39,10 +39,11 @@ def show_result(console: Console, result: HopResult, *, title: str) -> None:
     console.print(Text(plain(title), style="bold"))
     for row in timeline(result.observation, result.timeouts, width=console.width):
         console.print(row, no_wrap=True, crop=True)
-    console.print(legend(), no_wrap=True, crop=True)
     console.print()
     console.print(Padding(_numbers(result.measurement, console.width), (0, 0, 1, 0)))
     show_verdicts(console, result.verdicts)
+    if server := _served_by(result.measurement):
+        console.print(Text(f"\nserved by {server}", style="dim"))
 
 
 def show_verdicts(console: Console, verdicts: Iterable[Verdict]) -> None:
@@ -60,11 +61,11 @@ def show_verdicts(console: Console, verdicts: Iterable[Verdict]) -> None:
 
 def _numbers(measurement: Measurement, width: int) -> Table:
     pairs = [(name, value) for name, value in _pairs(measurement) if value is not None]
-    per_row = 3 if width >= 120 else 2
+    per_row = 3 if width >= 130 else 2
     table = Table.grid(padding=(0, 2, 0, 0))
     for _ in range(per_row):
-        table.add_column(style="dim", no_wrap=True)
-        table.add_column(no_wrap=True, min_width=10)
+        table.add_column(style="dim", no_wrap=True, min_width=max(len(name) for name, _ in pairs))
+        table.add_column(overflow="fold")
     for start in range(0, len(pairs), per_row):
         table.add_row(*(Text(cell) for pair in pairs[start : start + per_row] for cell in pair))
     return table
@@ -85,8 +86,7 @@ def _pairs(measurement: Measurement) -> list[tuple[str, str | None]]:
         ("reasoning", _amount(measurement.reasoning_tokens, measurement.reasoning_chars)),
         ("visible", _amount(measurement.visible_tokens, measurement.visible_chars)),
         ("reasoning share", _percent(measurement.reasoning_to_output_ratio)),
-        ("tokens per second", None if measurement.tokens_per_s is None else f"{measurement.tokens_per_s:.1f}"),
-        ("served by", _served_by(measurement)),
+        ("speed", None if measurement.tokens_per_s is None else f"{measurement.tokens_per_s:.0f} tokens/s"),
     ]
 
 
@@ -107,5 +107,5 @@ def _percent(value: float | None) -> str | None:
 
 def _amount(tokens: TokenCount | None, chars: int) -> str:
     if tokens is None:
-        return f"{chars} characters"
-    return f"{tokens.value} tokens ({tokens.source.value}), {chars} chars"
+        return plural(chars, "character")
+    return f"{plural(tokens.value, 'token')} ({tokens.source.value}), {chars} chars"

@@ -46,7 +46,7 @@ class Mark:
 SILENCE = Mark(rank=0, glyph="·", style="dim", meaning="silence")
 KEEPALIVE = Mark(rank=1, glyph="˙", style="yellow", meaning="keepalive")
 HEADERS = Mark(rank=2, glyph="╷", style="blue", meaning="headers")
-OTHER = Mark(rank=2, glyph="-", style="dim", meaning="empty event")
+OTHER = Mark(rank=2, glyph="-", style="dim", meaning="other event")
 REASONING = Mark(rank=3, glyph="░", style="magenta", meaning="reasoning")
 TOOL = Mark(rank=4, glyph="▒", style="cyan", meaning="tool call")
 VISIBLE = Mark(rank=5, glyph="█", style="green", meaning="visible")
@@ -64,15 +64,17 @@ _MARKS: dict[type, Mark] = {
 
 
 def timeline(observation: Observation, timers: Iterable[Timeout], *, width: int) -> list[Text]:
-    """The stream, one line per timer, and the axis; each line at most `width` columns."""
+    """The stream, one line per timer, the axis and a legend; each line at most `width` columns."""
     columns = max(width - LABEL_COLUMNS, 10)
     outcomes = [(timer, forecast(timer, observation)) for timer in timers]
     cuts = [outcome.at for _, outcome in outcomes if isinstance(outcome, Fires)]
     span_s = max([observation.end.at, *cuts, 0.001])
+    stream = stream_row("stream", observation, span_s=span_s, columns=columns)
     return [
-        stream_row("stream", observation, span_s=span_s, columns=columns),
+        stream,
         *(_timer_row(timer, outcome, span_s=span_s, columns=columns) for timer, outcome in outcomes),
         axis_row(span_s=span_s, columns=columns),
+        legend([stream]),
     ]
 
 
@@ -111,10 +113,13 @@ def axis_row(*, span_s: float, columns: int) -> Text:
     return _label("").append("".join(line).rstrip(), style="dim")
 
 
-def legend() -> Text:
+def legend(rows: Iterable[Text]) -> Text:
+    """What the marks mean that occur in `rows`."""
+    shown = "".join(row.plain[LABEL_COLUMNS:] for row in rows)
     line = _label("")
-    for mark in (VISIBLE, REASONING, TOOL, KEEPALIVE, SILENCE, HEADERS, ERROR):
-        line.append(mark.glyph, style=mark.style).append(f" {mark.meaning}  ", style="dim")
+    for mark in dict.fromkeys(sorted({SILENCE, *_MARKS.values()}, key=lambda mark: -mark.rank)):
+        if mark.glyph in shown:
+            line.append(mark.glyph, style=mark.style).append(f" {mark.meaning}  ", style="dim")
     line.rstrip()
     return line
 

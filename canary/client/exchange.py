@@ -23,7 +23,7 @@ from canary.client import lag
 from canary.client.connection import Attempt, open_session
 from canary.client.endings import Failure, ending
 from canary.client.inflate import CorruptBodyError
-from canary.client.line import Line
+from canary.client.line import Line, keep_stamping
 from canary.client.reader import Reader
 from canary.client.redact import public_headers, public_url, redaction_of, revealed
 from canary.client.target import Limits, Target
@@ -45,6 +45,8 @@ async def exchange(
     target: Target, body: Json, reader: Reader, *, limits: Limits, started_at: datetime, stamps: StampSource
 ) -> Exchange:
     """POST `body` as JSON over a connection of its own; `reader` is filled on the way. `stamps`: the best to try."""
+    if stamps is StampSource.KERNEL:
+        await keep_stamping()
     with lag.watch() as watch:
         attempt = Attempt(target, Line(watch, want_kernel=stamps is StampSource.KERNEL))
         end = await _within_limits(target, body, reader, limits, attempt)

@@ -9,16 +9,20 @@ object, so a subclass is enough and nothing is patched. Rules:
 - Never early, never after we held the bytes: a stamp is clamped to [last seen empty, now].
 - The kernel merges what waits in the queue and keeps the last byte's time. So a read that was late says since when
   the socket was surely empty (`after_ns`): after a read that came back short, or by `lag`'s proof.
+- The kernel stamps only while some socket asks for it, and takes some milliseconds to begin. One socket per process
+  asks for ever (`keep_stamping`), or the first read of a fast answer would come without.
 - Without a kernel stamp (another platform, another loop) the moment of reading stands in, and `kernel` says so.
 """
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import struct
 import sys
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from canary.client.lag import Watch
@@ -158,6 +162,20 @@ class LineSocket(socket.socket):
         if size:
             self.line.received(asked, short=size < len(view), stamp=_kernel_stamp(extra))
         return size
+
+
+_keepers: list[int] = []
+_BEGIN_S = 0.02
+
+
+async def keep_stamping() -> None:
+    """Waits until the kernel stamps: once per process, before anything is measured."""
+    if _keepers or sys.platform != "linux":
+        return
+    with suppress(OSError), socket.socket() as keeper:
+        keeper.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+        _keepers.append(keeper.detach())  # open as long as the process lives
+        await asyncio.sleep(_BEGIN_S)
 
 
 def _kernel_stamp(extra: list[tuple[int, int, bytes]]) -> int | None:

@@ -56,7 +56,7 @@ def _protocols(budget: View, row: Budget, hops: list[View], defaults: View) -> I
 
 
 def _expected_hops(expect: View, names: list[str]) -> Iterator[Problem]:
-    for name in expect.keys():
+    for name in expect.names():
         if name not in names:
             probed = f"a probed hop: {one_of(names)}" if names else "a probed hop"
             yield expect.at(name).problem(f"the unknown hop {quoted(name)}", probed, did_you_mean(name, names))

@@ -28,17 +28,20 @@ def build(files: Iterable[tuple[File, schema.ConfigFile]]) -> Plan:
 
 
 def _pipeline(section: schema.PipelineSection, folder: File) -> Pipeline:
-    prices = section.prices
     return Pipeline(
         name=section.name,
         labels=MappingProxyType(dict(section.labels)),
         hops=tuple(_hop(hop, section.defaults, folder) for hop in section.hops),
         assignments=tuple(_assignment(probe, section.defaults, folder) for probe in section.probes),
         parallel=section.parallel,
-        prices=prices and Prices(input=prices.input, output=prices.output, currency=prices.currency),
+        prices=_prices(section.prices) if section.prices else None,
         tokens_per_run=section.tokens_per_run,
         tokens_per_day=section.tokens_per_day,
     )
+
+
+def _prices(section: schema.PricesSection) -> Prices:
+    return Prices(input=section.input, output=section.output, currency=section.currency)
 
 
 def _hop(section: schema.HopSection, defaults: schema.DefaultsSection, folder: File) -> Hop:
@@ -57,7 +60,7 @@ def _hop(section: schema.HopSection, defaults: schema.DefaultsSection, folder: F
         inline_reasoning=section.inline_reasoning,
         keepalive_s=section.keepalive,
         accept_encoding=section.accept_encoding or plain.accept_encoding,
-        tls=section.tls and _tls(section.tls, folder),
+        tls=_tls(section.tls, folder) if section.tls else None,
         proxy=section.proxy,
     )
 

@@ -18,6 +18,7 @@ Path = tuple[str | int, ...]  # where a value stands in a document: ("pipelines"
 
 _SECRET_PARTS = frozenset({"auth", "headers"})
 _URL_PARTS = frozenset({"url", "proxy"})
+_REFERENCE_ALONE = re.compile(r"\$\{[^}]*\}")
 _LONGEST_QUOTE = 60
 _PLAIN_KEY = re.compile(r"[\w-]+")
 
@@ -99,7 +100,7 @@ def shown(path: Path, value: Json) -> str:
 def _shown_text(path: Path, text: str) -> str:
     if not text.strip():
         return "empty text"
-    if _SECRET_PARTS & set(path) and not text.startswith("${"):
+    if _SECRET_PARTS & set(path) and not _REFERENCE_ALONE.fullmatch(text):
         return "plain text"
     if _URL_PARTS & set(path):
         return quoted(re.sub(r"\?.*", "?…", re.sub(r"//[^/]*@", "//…@", text), flags=re.DOTALL))

@@ -17,7 +17,9 @@ _OF_PROBED = (
     "proxy",
 )  # fmt: skip
 _WAYS = ("bearer", "basic", "header")
-_CREDENTIAL = re.compile(r"(^|[-_])(authorization|cookie2?|api[-_]?key|access[-_]?key|token|secret|password)$", re.IGNORECASE)
+_CREDENTIAL = re.compile(
+    r"(^|[-_])(authorization|cookie2?|api[-_]?key|access[-_]?key|token|secret|password)$", re.IGNORECASE
+)
 _OURS = {"host", "content-length", "transfer-encoding", "connection", "content-type"}
 _LIMITS = ("headers", "idle", "total")
 _FREE_ONLY = ("name", "clock", "starts", "outcome")
@@ -25,7 +27,7 @@ _FREE_ONLY = ("name", "clock", "starts", "outcome")
 
 def hop_problems(hop: View) -> Iterator[Problem]:
     if not hop.has("url"):
-        for key in set(hop.keys()) & set(_OF_PROBED):
+        for key in set(hop.names()) & set(_OF_PROBED):
             yield hop.at(key).problem("a setting of requests", "a url beside it: a hop without one is not probed")
     yield from _auth(hop)
     yield from header_problems(hop.at("headers"))
@@ -39,7 +41,7 @@ def hop_problems(hop: View) -> Iterator[Problem]:
 def header_problems(headers: View) -> Iterator[Problem]:
     """Names that stand twice, credentials in plain text, and headers that are not the config's to set."""
     seen: dict[str, str] = {}
-    for name in headers.keys():
+    for name in headers.names():
         place, lower = headers.at(name), name.lower()
         if lower in seen:
             yield place.problem(f"the header {quoted(seen[lower])} a second time", "it once: case does not matter")
@@ -63,7 +65,7 @@ def _auth(hop: View) -> Iterator[Problem]:
         yield bearer.problem('a secret that starts with "Bearer "', "the token alone: the word is added")
     sent = auth.at("header").text("name") if auth.has("header") else "Authorization"
     if len(ways) == 1 and sent:
-        for name in hop.at("headers").keys():
+        for name in hop.at("headers").names():
             if name.lower() == sent.lower():
                 place = hop.at("headers").at(name)
                 yield place.problem(f"the header {quoted(name)} a second time", "it once: auth sets it too")

@@ -44,7 +44,7 @@ def load_plan(paths: Sequence[File], *, env: Mapping[str, str]) -> Plan:
 
 @dataclass(slots=True)
 class _Files:
-    """The documents in the order they were met. A file that comes twice counts once; a circle of includes is refused."""
+    """The documents in the order they were met. A file that comes twice counts once; a circle is refused."""
 
     documents: list[Document] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
@@ -101,12 +101,13 @@ def _checked(document: Document, env: Mapping[str, str]) -> tuple[View, ConfigFi
         document.problems.append(Problem(file=document.file, line=1, found=found, expected=expected))
         return View(document, None), None
     view = View(document, resolved(document, env))
-    config = None
+    unreadable = {problem.path for problem in document.problems}  # said once is enough
+    config, problems = None, list(file_problems(view))
     try:
         config = ConfigFile.model_validate(view.data)
     except ValidationError as error:
-        document.problems += problems_of(error, document, ConfigFile)
-    document.problems += file_problems(view)
+        problems += problems_of(error, document, ConfigFile)
+    document.problems += [problem for problem in problems if problem.path not in unreadable]
     return view, config
 
 
@@ -125,5 +126,3 @@ def _in_order(problems: Iterable[Problem], files: Sequence[str]) -> Iterator[Pro
     order = {file: index for index, file in enumerate(files)}
     unique = dict.fromkeys(problems)
     return iter(sorted(unique, key=lambda p: (order.get(p.file, -1), p.line or 0, p.column or 0)))
-
-

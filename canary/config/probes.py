@@ -10,7 +10,7 @@ them there). Both are looked up from this package's own folder, never from the w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path as File
 from types import MappingProxyType
@@ -47,7 +47,7 @@ class ProbeError(ValueError):
 
 
 @cache
-def canned_probes() -> MappingProxyType[str, Probe]:
+def canned_probes() -> Mapping[str, Probe]:
     """The probes that come with the program, by name."""
     installed = _PACKAGE / INSTALLED_FOLDER
     folder = installed if installed.is_dir() else _PACKAGE.parent / "probes"

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path as File
 
 from canary.config.errors import Path, Problem, quoted
 from canary.config.source import Document
@@ -29,8 +28,8 @@ def resolved(document: Document, env: Mapping[str, str]) -> Json:
 
 
 class _Missing(Exception):  # noqa: N818  # it never leaves this module
-    def __init__(self, expected: str, suggestion: str | None = None) -> None:
-        self.expected, self.suggestion = expected, suggestion
+    def __init__(self, expected: str, *, found: str, suggestion: str | None = None) -> None:
+        self.expected, self.found, self.suggestion = expected, found, suggestion
         super().__init__(expected)
 
 
@@ -61,7 +60,7 @@ class _Resolver:
                     file=self.document.file,
                     line=self.document.line_of(path),
                     path=path,
-                    found=quoted(text) if text.startswith("${") else "a reference that leads nowhere",
+                    found=missing.found,
                     expected=missing.expected,
                     suggestion=missing.suggestion,
                 )
@@ -71,34 +70,39 @@ class _Resolver:
     def _one(self, match: re.Match[str]) -> str:
         if match["name"] is None:
             return "${"
+        if not match[0].endswith("}"):
+            raise _Missing("${env:NAME} or ${file:PATH}", found='"${" without "}"')
         kind, colon, name = match["name"].partition(":")
-        if match[0].endswith("}") and colon and kind == "env":
+        if kind == "env" and colon:
             return self._variable(name)
-        if match[0].endswith("}") and colon and kind == "file":
+        if kind == "file" and colon:
             return self._file(name)
-        guess = f"write ${{env:{kind}}} or, for a plain dollar sign, $${{" if _VARIABLE.fullmatch(kind) else None
-        raise _Missing("${env:NAME} or ${file:PATH}", None if colon else guess)
+        hint = f"write ${{env:{kind}}} or, for a plain dollar sign, $${{" if _VARIABLE.fullmatch(match["name"]) else None
+        raise _Missing("${env:NAME} or ${file:PATH}", found=quoted(match[0]), suggestion=hint)
 
     def _variable(self, name: str) -> str:
         if not self.env.get(name):
-            state = "is empty" if name in self.env else "is not set"
-            raise _Missing(f"an environment variable that is set: {quoted(name)} {state}")
+            state = "that is not empty" if name in self.env else "that is set"
+            expected = f"an environment variable {state}"
+            raise _Missing(expected, found=quoted(f"${{env:{name}}}"))
         return self.env[name]
 
     def _file(self, name: str) -> str:
         """Without one newline at the end, which editors and `echo` leave there."""
+        written = quoted(f"${{file:{name}}}")
         path = self.document.folder / name
         try:
             if not path.is_file():
-                raise _Missing(f"a file: there is none at {quoted(str(name))}")
+                raise _Missing("a file that exists", found=written)
             with path.open("rb") as stream:
                 raw = stream.read(_LONGEST_SECRET + 1)
             text = raw.decode().removesuffix("\n").removesuffix("\r")
         except UnicodeDecodeError:
-            raise _Missing(f"a file of text: {quoted(name)} is no UTF-8") from None
+            raise _Missing("a file of text in UTF-8", found=written) from None
         except OSError as error:
-            raise _Missing(f"a file that can be read: {quoted(name)} cannot ({error.strerror})") from None
+            expected = f"a file that can be read ({error.strerror})"
+            raise _Missing(expected, found=written) from None
         if not text or len(raw) > _LONGEST_SECRET:
-            state = "is too long" if text else "is empty"
-            raise _Missing(f"a file with a value in it: {quoted(name)} {state}")
+            expected = f"a file that is not {'too long' if text else 'empty'}"
+            raise _Missing(expected, found=written)
         return text

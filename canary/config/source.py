@@ -61,7 +61,8 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         self.depth += 1
         if self.depth > _MAX_DEPTH:
-            raise _Refused(f"values nested more than {_MAX_DEPTH} deep", self.peek_event().start_mark.line + 1)
+            msg = f"values nested more than {_MAX_DEPTH} deep"
+            raise _Refused(msg, self.line + 1)
         node = super().compose_node(parent, index)
         self.depth -= 1
         return node
@@ -92,9 +93,7 @@ def read(path: File, file: str) -> Document:
         if node is not None:
             document.data = _Reader(document).value(node, ())
     except _Refused as refused:
-        document.problems.append(
-            Problem(file=file, line=refused.line, found=refused.found, expected=refused.expected)
-        )
+        document.problems.append(Problem(file=file, line=refused.line, found=refused.found, expected=refused.expected))
     except yaml.MarkedYAMLError as error:
         document.problems.append(_syntax_problem(file, error))
     return document
@@ -107,13 +106,15 @@ def _text(path: File) -> str:
         with path.open("rb") as stream:
             raw = stream.read(_MAX_BYTES + 1)
         if len(raw) > _MAX_BYTES:
-            raise _Refused(f"more than {_MAX_BYTES} bytes")
+            msg = f"more than {_MAX_BYTES} bytes"
+            raise _Refused(msg)
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise _Refused("bytes that are no UTF-8", line, expected="text in UTF-8") from None
     except OSError as error:
-        raise _Refused(f"a file that cannot be read ({error.strerror})", expected="a YAML file") from None
+        msg = f"a file that cannot be read ({error.strerror})"
+        raise _Refused(msg, expected="a YAML file") from None
 
 
 def _composed(text: str) -> yaml.Node | None:
@@ -121,7 +122,8 @@ def _composed(text: str) -> yaml.Node | None:
         loader = _Loader(text)
     except yaml.reader.ReaderError as error:
         line = text[: error.position].count("\n") + 1
-        raise _Refused(f"the control character U+{ord(text[error.position]):04X}", line, "text") from None
+        msg = f"the control character U+{ord(text[error.position]):04X}"
+        raise _Refused(msg, line, "text") from None
     try:
         return loader.get_single_node()
     finally:
@@ -151,15 +153,19 @@ class _Reader:
     def value(self, node: yaml.Node, path: Path) -> Json:
         line = node.start_mark.line + 1
         self.document.lines[path] = line
-        self.count += 1
-        if self.count > _MAX_VALUES:
-            raise _Refused(f"more than {_MAX_VALUES} values once aliases are followed", line)
+        self._count(line)
         if id(node) in self.open_nodes:
             raise _Refused("an alias inside its own anchor", line)
         self.open_nodes.add(id(node))
         value = self._read(node, path)
         self.open_nodes.discard(id(node))
         return value
+
+    def _count(self, line: int) -> None:
+        self.count += 1
+        if self.count > _MAX_VALUES:
+            msg = f"more than {_MAX_VALUES} values once aliases are followed"
+            raise _Refused(msg, line)
 
     def _read(self, node: yaml.Node, path: Path) -> Json:
         match node:
@@ -189,9 +195,7 @@ class _Reader:
         return values
 
     def _merged(self, node: yaml.Node, path: Path) -> Iterator[yaml.MappingNode]:
-        self.count += 1
-        if self.count > _MAX_VALUES:
-            raise _Refused(f"more than {_MAX_VALUES} values once aliases are followed", node.start_mark.line + 1)
+        self._count(node.start_mark.line + 1)
         for part in node.value if isinstance(node, yaml.SequenceNode) else [node]:
             if isinstance(part, yaml.MappingNode) and id(part) not in self.open_nodes:
                 yield part

@@ -74,11 +74,14 @@ def _path(loc: tuple[int | str, ...], data: Json) -> Path:
     """The part of a location that stands in the document: pydantic adds its own marks, and keys that are missing."""
     path: list[str | int] = []
     for part in loc:
-        if (isinstance(part, str) and isinstance(data, dict) and part in data) or (
-            isinstance(part, int) and isinstance(data, list)
-        ):
-            data = data[part]
-            path.append(part)
+        match data, part:
+            case dict(), str() if part in data:
+                data = data[part]
+            case list(), int():
+                data = data[part]
+            case _:
+                continue
+        path.append(part)
     return tuple(path)
 
 

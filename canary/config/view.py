@@ -24,12 +24,12 @@ class View:
     data: Json
     path: Path = ()
 
-    def keys(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:
         """Of a mapping, those that are set to something."""
         return tuple(k for k, v in self.data.items() if v is not None) if isinstance(self.data, dict) else ()
 
     def has(self, key: str) -> bool:
-        return key in self.keys()
+        return key in self.names()
 
     def at(self, key: str) -> View:
         value = self.data.get(key) if isinstance(self.data, dict) else None

@@ -53,6 +53,7 @@ class Hop:
     forwards_reasoning: bool | None = None
     inline_reasoning: bool = False
     keepalive_s: float | None = None
+    stream: bool = True
     accept_encoding: str = "identity"
     tls: Tls | None = None
     proxy: str | None = None

@@ -1,4 +1,4 @@
-"""Faults that change what chunks say. Each makes a `ChunkMap`, new for every answer, since some remember what came before.
+"""Faults that change what chunks say. Each makes a `ChunkMap`, new for every answer, since some remember what came.
 
 They act on a delta of a stream and on the message of a whole answer alike.
 """

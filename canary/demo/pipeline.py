@@ -8,16 +8,19 @@ The remedy would be a small budget, but the gateway drops the parameter. Each se
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
+from canary.core.observation import Json
 from canary.core.spec import Assignment, Hop, Pipeline
 from canary.core.timeout import Clock, Outcome, StartsAt, Timeout, TimerPhase
 from canary.demo.agent import agent
 from canary.demo.edge import edge
 from canary.demo.engine import AnswerFor, Load, engine, pages
-from canary.demo.faults import FAULTS, Fault, around
+from canary.demo.fault import Fault, around
+from canary.demo.faults import FAULTS
 from canary.demo.gateway import Alias, gateway
 from canary.demo.generation import Model
 from canary.demo.hop_kind import HopKind
@@ -29,7 +32,7 @@ ALIAS = "demo-reasoner"
 _HEALTH = {"/health": {"status": "ok"}}
 _EVENTS_PER_S = 200.0  # more would measure this machine and not the pipeline
 
-FaultNames = Mapping[str, tuple[str, ...]]
+FaultNames: TypeAlias = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +65,7 @@ class Demo:
 
     def set_faults(self, faults: FaultNames) -> None:
         """Exactly these faults from now on; requests in flight keep what they began with."""
-        chosen = {hop: resolve(hop, faults.get(hop, ())) for hop in _known(faults)}
-        for hop, rows in chosen.items():
+        for hop, rows in resolve(faults).items():
             self.hops[hop].faults = rows
 
     def pipeline(self, name: str = "demo", assignments: tuple[Assignment, ...] = ()) -> Pipeline:
@@ -81,17 +83,45 @@ class Demo:
         )
 
 
-def resolve(hop: str, names: Iterable[str]) -> tuple[Fault, ...]:
-    """The rows for `names`. Raises ValueError for a fault that there is not, or not at such a hop."""
-    rows = []
-    for name in names:
-        row = FAULTS.get(name)
-        if row is None or HopKind(hop) not in row.kinds:
-            possible = ", ".join(sorted(fault.name for fault in FAULTS.values() if HopKind(hop) in fault.kinds))
-            msg = f"{hop!r} cannot have the fault {name!r}; it can have {possible}"
+def resolve(faults: FaultNames) -> Mapping[str, tuple[Fault, ...]]:
+    """The rows of every hop. Raises ValueError for a hop that there is not, and for a fault not known at that hop."""
+    for hop in faults:
+        if hop not in set(HopKind):
+            msg = f"the demo pipeline has no hop {hop!r}; it has {', '.join(HopKind)}"
             raise ValueError(msg)
-        rows.append(row)
-    return tuple(rows)
+    return {kind: tuple(_row(kind, name) for name in faults.get(kind, ())) for kind in HopKind}
+
+
+def _row(kind: HopKind, name: str) -> Fault:
+    row = FAULTS.get(name)
+    if row is None or kind not in row.kinds:
+        possible = ", ".join(other for other, fault in FAULTS.items() if kind in fault.kinds)
+        msg = f"the hop {kind.value!r} cannot have the fault {name!r}; it can have {possible}"
+        raise ValueError(msg)
+    return row
+
+
+def _timeouts(kind: HopKind, limits: Limits) -> tuple[Timeout, ...]:
+    """The timers that the hop really holds over the one below it."""
+    if kind is HopKind.UI:
+        cut = Outcome.ERROR_IN_STREAM if limits.ui_gives_up is GivesUp.ERROR else Outcome.TRUNCATED
+        return (_idle(kind, "ui-idle", limits.ui_clock, limits.ui_idle_s, cut),)
+    if kind is HopKind.EDGE:
+        return (_idle(kind, "proxy_read_timeout", Clock.BYTE, limits.edge_read_s, Outcome.TRUNCATED),)
+    return ()
+
+
+def _idle(kind: HopKind, name: str, clock: Clock, limit_s: float, outcome: Outcome) -> Timeout:
+    return Timeout(
+        name=name,
+        phase=TimerPhase.IDLE,
+        clock=clock,
+        limit_s=limit_s,
+        starts=StartsAt.REQUEST_SENT,
+        outcome=outcome,
+        header_status=504,
+        hop=kind,
+    )
 
 
 @asynccontextmanager
@@ -103,35 +133,54 @@ async def demo_pipeline(
     model: Model | None = None,
     answer_for: AnswerFor = lambda _prompt: None,
 ) -> AsyncIterator[Demo]:
-    """The pipeline with `faults` by hop name, in order from the outermost. `scale` multiplies every time in it."""
-    fitted, fitted_limits, load = _at_scale(model or Model(), scale), limits.scaled(scale), Load()
-    hops = {kind: _FaultyHop(scale, resolve(kind, faults.get(kind, ()))) for kind in _known(faults)}
+    """The pipeline with `faults` by hop name, each hop's first fault outermost. `scale` multiplies its times.
+
+    Raises ValueError for a hop or a fault that there is not. On leaving, whatever is still running is cut off.
+    """
+    rows = resolve(faults)
+    fitted, scaled, load = _at_scale(model or Model(), scale), limits.scaled(scale), Load()
+    hops: dict[str, _FaultyHop] = {}
     urls: dict[str, str] = {}
     async with AsyncExitStack() as stack:
 
-        async def start(kind: HopKind, serve: Serve, get: Mapping[str, object]) -> None:
-            hops[kind].serve = serve
+        async def start(kind: HopKind, serve: Serve, get: Mapping[str, Json] = _HEALTH) -> None:
+            hops[kind] = _FaultyHop(serve=serve, scale=scale, faults=rows[kind])
             urls[kind] = await stack.enter_async_context(served(hops[kind], get))
 
-        async def under(kind: HopKind, *, inflate: bool = True) -> Below:
+        async def reader(kind: HopKind, *, inflate: bool = True) -> Below:
             return await stack.enter_async_context(below(urls[kind], inflate=inflate))
 
         await start(HopKind.ENGINE, engine(fitted, answer_for, load), pages(fitted))
         alias = Alias(name=ALIAS, engine_model=fitted.name)
-        await start(HopKind.GATEWAY, gateway(await under(HopKind.ENGINE), alias), _HEALTH)
-        await start(HopKind.AGENT, agent(await under(HopKind.GATEWAY)), _HEALTH)
-        reader = await under(HopKind.AGENT, inflate=False)  # a proxy passes on what it gets
-        await start(HopKind.EDGE, edge(reader, read_timeout_s=fitted_limits.edge_read_s), _HEALTH)
-        await start(HopKind.UI, ui(await under(HopKind.EDGE), _idle_limit(fitted_limits)), _HEALTH)
-        yield Demo(
-            urls={kind: urls[kind] for kind in HopKind}, limits=fitted_limits, model=fitted, load=load, hops=hops
-        )
+        await start(HopKind.GATEWAY, gateway(await reader(HopKind.ENGINE), alias))
+        await start(HopKind.AGENT, agent(await reader(HopKind.GATEWAY)))
+        raw = await reader(HopKind.AGENT, inflate=False)  # a proxy passes on what it gets
+        await start(HopKind.EDGE, edge(raw, read_timeout_s=scaled.edge_read_s))
+        idle = IdleLimit(limit_s=scaled.ui_idle_s, clock=scaled.ui_clock, gives_up=scaled.ui_gives_up)
+        await start(HopKind.UI, ui(await reader(HopKind.EDGE), idle))
+        from_the_top = {kind.value: urls[kind] for kind in HopKind}
+        yield Demo(urls=from_the_top, limits=scaled, model=fitted, load=load, hops=hops)
 
 
-def _known(faults: FaultNames) -> tuple[HopKind, ...]:
-    """All hops; raises ValueError where `faults` names another."""
-    for name in faults:
-        if name not in set(HopKind):
-            msg = f"the demo pipeline has no hop {name!r}; it has {', '.join(HopKind)}"
-            raise ValueError(msg)
-    return tuple(HopKind)
+def _at_scale(model: Model, scale: float) -> Model:
+    """The model at `1 / scale` times its speed, in events of more tokens where there would be too many of them."""
+    fastest = max(model.tokens_per_s, model.thinking_tokens_per_s) / scale
+    return replace(
+        model,
+        prefill_s=model.prefill_s * scale,
+        tokens_per_s=model.tokens_per_s / scale,
+        thinking_tokens_per_s=model.thinking_tokens_per_s / scale,
+        stream_interval=max(model.stream_interval, math.ceil(fastest / _EVENTS_PER_S)),
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class _FaultyHop:
+    """A hop and the faults that it has now."""
+
+    serve: Serve
+    scale: float
+    faults: tuple[Fault, ...]
+
+    async def __call__(self, call: Call) -> Answer:
+        return await around(self.serve, self.faults, self.scale)(call)

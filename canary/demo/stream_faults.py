@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import replace
 
@@ -24,7 +23,6 @@ from canary.demo.stream import (
     Stream,
     blocks,
     document,
-    is_stream,
     pieces,
     read_all,
     timed,

@@ -26,7 +26,7 @@ class Request:
     body: Json
 
 
-def build_request(hop: Hop, probe: Probe, composed: Composed, *, run_id: str, stream: bool = True) -> Request:
+def build_request(hop: Hop, probe: Probe, composed: Composed, *, run_id: str) -> Request:
     """The plain form of a probe's request to a hop. The hop's own `body` wins over the probe's."""
     if hop.url is None:
         msg = f"hop {hop.name} has no url and cannot be asked"
@@ -39,7 +39,7 @@ def build_request(hop: Hop, probe: Probe, composed: Composed, *, run_id: str, st
         text=composed.text,
         max_tokens=probe.max_tokens,
         temperature=probe.temperature,
-        stream=stream,
+        stream=hop.stream,
         extra=merged(merged(extra, probe.body), hop.body),
     )
     tags = {"User-Agent": f"reasoning-canary/{__version__}", "X-Canary-Run": run_id, "X-Canary-Probe": probe.name}

@@ -1,4 +1,4 @@
-"""A probe's prompt for one request: the nonce, the document if there is one, the question; and the tool if it has one."""
+"""A probe's prompt for one request: nonce, document if there is one, question; and the tool if the probe has one."""
 
 from __future__ import annotations
 

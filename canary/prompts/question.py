@@ -1,4 +1,4 @@
-"""One question with its numbers drawn, its known answer, and in its own language the wish for a last line to read it by.
+"""One question with its numbers drawn, its known answer, and the wish for a last line in the question's language.
 
 The wish is part of the measurement: without an agreed last line a right answer can hide in prose. A question without a
 known answer gets no such line.
@@ -19,7 +19,7 @@ _PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 LAST_LINES: Mapping[str, str] = {
     "en": "End your reply with one line of exactly this form: ANSWER: <number>",
     "ko": "답변의 마지막 줄에는 다음 형식으로 최종 답만 적어 주세요. ANSWER: <숫자>",
-    "zh": "请在回答的最后单独用一行写出最终答案，格式为 ANSWER: <数字>",
+    "zh": "请在回答的最后单独用一行写出最终答案，格式为 ANSWER: <数字>",  # noqa: RUF001  # Chinese punctuation
     "ja": "回答の最後の行には、次の形式で最終的な答えだけを書いてください。ANSWER: <数値>",
     "de": "Beende deine Antwort mit einer Zeile genau dieser Form: ANSWER: <Zahl>",
     "fr": "Termine ta réponse par une ligne ayant exactement cette forme : ANSWER: <nombre>",
@@ -29,7 +29,7 @@ LAST_LINES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """`answer` in decimal digits; None where nobody knows it. `needle` goes into the document, not into the question."""
+    """`answer` in decimal digits; None where nobody knows it. `needle` goes into the document."""
 
     text: str
     answer: str | None
@@ -59,4 +59,5 @@ def places(text: str) -> tuple[str, ...]:
 
 
 def _fill(text: str, numbers: Mapping[str, int]) -> str:
-    return _PLACE.sub(lambda place: str(numbers[place[1]]), text)
+    """A place that nothing draws stays as it is: a user's own prompt may hold braces."""
+    return _PLACE.sub(lambda place: str(numbers.get(place[1], place[0])), text)

@@ -38,7 +38,7 @@ def value(number: int) -> int:
 
 
 def total(a: int, b: int) -> int:
-    """a + b."""
+    """The sum of two numbers."""
     return a + b
 
 

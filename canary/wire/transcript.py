@@ -13,9 +13,7 @@ without one was not written to its end, and how that exchange ended is not known
 from __future__ import annotations
 
 import base64
-import binascii
 import json
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -26,6 +24,8 @@ from canary.wire.loose_json import NotJsonError, Object, excerpt, object_of, par
 from canary.wire.transcript_end import END_NAMES, end_of, end_words
 
 VERSION = 1
+
+_MAX_SECONDS = 1e9  # longer than any recording; neither NaN nor infinity is within it
 
 _TIMES = ("dns_s", "connect_s", "tls_s", "loop_lag_s")
 
@@ -107,7 +107,7 @@ class _Line:
 
     def number_of(self, key: str) -> float:
         value = self.words.get(key)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _MAX_SECONDS:
             self.fail(f'"{key}": {_show(value)}', f'"{key}" to be a number of seconds')
         return float(value)
 
@@ -152,12 +152,12 @@ class _Reader:
         if at < self._at:
             line.fail(f'"at": {at}, before the {self._at} of an earlier line', '"at" never to go back')
         self._at = at
-        if "status" in line.words:
+        if "end" in line.words:
+            self._end = line
+        elif "status" in line.words:
             self._take_head(line, at)
         elif "data" in line.words or "base64" in line.words:
             self._take_read(line, at)
-        elif "end" in line.words:
-            self._end = line
         else:
             line.fail(f"the keys {', '.join(line.words)}", '"status", "data", "base64" or "end"')
 
@@ -203,13 +203,13 @@ class _Reader:
 
 
 def _data(line: _Line) -> bytes:
+    plain = "data" in line.words
+    text = line.text("data" if plain else "base64")
     try:
-        if "data" in line.words:
-            return line.text("data").encode()
-        return base64.b64decode(line.text("base64"), validate=True)
-    except UnicodeEncodeError:
+        return text.encode() if plain else base64.b64decode(text, validate=True)
+    except UnicodeEncodeError:  # ahead of its parent ValueError
         line.fail('"data" with half a surrogate pair', 'such bytes as "base64"')
-    except binascii.Error as error:
+    except ValueError as error:
         line.fail(f'"base64" that cannot be read ({error})', "standard base64")
 
 

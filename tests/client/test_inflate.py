@@ -32,6 +32,7 @@ PACKERS = {
     "br": brotli.compress,
     "zstd": zstandard.compress,
 }
+QUICK_PACKERS = PACKERS | {"br": lambda data: brotli.compress(data, quality=1)}
 PACKED = [pytest.param(name, pack(TEXT), id=name) for name, pack in PACKERS.items()] + [
     pytest.param("deflate", raw_deflate(TEXT), id="raw deflate"),
     pytest.param("gzip", gzip.compress(TEXT[:100]) + gzip.compress(TEXT[100:]), id="two gzip members"),
@@ -67,12 +68,11 @@ def test_unfinished_until_the_last_byte(name):
 
 @pytest.mark.parametrize("name", ["gzip", "deflate", "br", "zstd"])
 def test_a_bomb_costs_no_memory(name):
-    bomb = PACKERS[name](bytes(200_000_000))
+    bomb = QUICK_PACKERS[name](bytes(100_000_000))
     script = (
         "import resource, sys\n"
         "from canary.client.inflate import coding, RoomExceededError\n"
         "state = coding(sys.argv[1]); data = sys.stdin.buffer.read()\n"
-        "state.feed(data[:100], 10**9 if sys.argv[1] == 'none' else 1000) if False else None\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "try: state.feed(data, 1_000_000)\n"
         "except RoomExceededError: print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
@@ -126,14 +126,13 @@ class TestOnTheWire:
 
     async def test_each_read_is_inflated_by_itself(self, ask):
         state = zlib.compressobj(wbits=31)
-        parts = [state.compress(b"a") + state.flush(zlib.Z_SYNC_FLUSH), state.compress(b"b" * 9), state.flush()]
-        parts[1] = parts[2][:3]  # a part that yields nothing yet is still a sign of life
-        parts[2] = parts[2][3:]
+        first = state.compress(b"a") + state.flush(zlib.Z_SYNC_FLUSH)
+        parts = [first[:10], first[10:], state.compress(b"b" * 9) + state.flush()]  # gzip's own header is 10 bytes
         steps = [(0.03, chunk(part)) for part in parts]
         async with LlmServer([(0, self.sse_head("gzip")), *steps, (0.03, LAST_CHUNK)]) as server:
             asked = await ask(server.url, accept_encoding="gzip, br")
             assert server.requests[0].headers["accept-encoding"] == "gzip, br"
-        assert [read.data for read in asked.exchange.reads] == [b"a", b"", b"b" * 9]
+        assert [read.data for read in asked.exchange.reads] == [b"", b"a", b"b" * 9]  # no output yet is still a sign of life
         assert isinstance(asked.exchange.end, Completed)
 
     @pytest.mark.parametrize(("name", "packed"), PACKED[:6])

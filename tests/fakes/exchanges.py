@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 from canary.core.observation import Completed, Exchange, Head, Read
@@ -23,7 +24,7 @@ def recorded(name):
 def exchange_of(body, *, content_type="text/event-stream", status=200, end=None, cuts=None, request=None):
     """An exchange whose body arrives in pieces cut at `cuts`, one a second."""
     edges = [0, *(cuts or []), len(body)]
-    pieces = [body[start:stop] for start, stop in zip(edges, edges[1:], strict=False) if stop > start]
+    pieces = [body[start:stop] for start, stop in pairwise(edges) if stop > start]
     reads = tuple(Read(at=float(number), data=piece) for number, piece in enumerate(pieces, start=1))
     return Exchange(
         protocol="openai-chat",
@@ -55,7 +56,7 @@ def cut_again(exchange, cuts):
     """The same exchange with its body cut at other places; every byte keeps the stamp of its read or a later one."""
     body = b"".join(read.data for read in exchange.reads)
     edges = [0, *sorted({cut for cut in cuts if 0 < cut < len(body)}), len(body)]
-    reads = [Read(at=1.0, data=body[a:b]) for a, b in zip(edges, edges[1:], strict=False) if b > a]
+    reads = [Read(at=1.0, data=body[a:b]) for a, b in pairwise(edges) if b > a]
     return Exchange(
         protocol=exchange.protocol,
         url=exchange.url,

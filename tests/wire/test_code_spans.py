@@ -1,4 +1,5 @@
 import pytest
+
 from canary.wire.code_spans import CodeSpans
 
 

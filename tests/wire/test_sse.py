@@ -1,4 +1,5 @@
 import pytest
+
 from canary.core.stream import Violation, ViolationKind
 from canary.wire.sse import SseBlankLine, SseComment, SseDecoder, SseEmptyEvent, SseEvent, SseUnknownLine
 
@@ -37,7 +38,9 @@ def flaw(kind, at=1.0, detail=""):
             [event("a"), SseUnknownLine(at=1.0, line="\ufeffdata: b")],
             id="BOM later is part of a name",
         ),
-        pytest.param(b"event: e\nid: 7\nretry: 10\ndata: a\n\n", [event("a", event="e", id="7", retry_ms=10)], id="all"),
+        pytest.param(
+            b"event: e\nid: 7\nretry: 10\ndata: a\n\n", [event("a", event="e", id="7", retry_ms=10)], id="all"
+        ),
         pytest.param(b"id: 7\ndata: a\n\ndata: b\n\n", [event("a", id="7"), event("b", id="7")], id="id stays"),
         pytest.param(b"id: 7\ndata: a\n\nid\ndata: b\n\n", [event("a", id="7"), event("b")], id="empty id resets"),
         pytest.param(b"id: 7\0\ndata: a\n\n", [event("a")], id="id with NUL is ignored"),
@@ -85,7 +88,7 @@ def test_byte_by_byte_gives_the_same_items():
     assert stampless(decoded(BODY)) == stampless(decoded(*(BODY[i : i + 1] for i in range(len(BODY)))))
 
 
-def test_a_read_that_ends_in_CR_dispatches_at_once():
+def test_a_read_that_ends_in_cr_dispatches_at_once():
     assert [event("a", at=1.0), event("b", at=3.0)] == decoded(b"data: a\r\r", b"\n", b"data: b\n\n")
 
 
@@ -123,7 +126,7 @@ def test_what_is_too_long_is_dropped_and_flagged(chunks, expected):
 
 def test_what_is_too_long_at_the_end_is_flagged():
     kinds = [item.kind for item in decoded(b"data: " + b"x" * 20, limit=16)]
-    assert [ViolationKind.MISSING_FINAL_BLANK_LINE, ViolationKind.EVENT_TOO_LONG] == kinds
+    assert kinds == [ViolationKind.MISSING_FINAL_BLANK_LINE, ViolationKind.EVENT_TOO_LONG]
 
 
 def test_a_line_that_never_ends_takes_no_memory():

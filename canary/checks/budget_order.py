@@ -1,0 +1,121 @@
+"""Soft caps and levels: does asking for less give less? Never an absolute limit, because none is promised.
+
+Single answers vary by more than one level does, so each value is asked at least three times, and the values are compared
+by their medians *and* by their extremes: two sets of three are apart by chance in one of twenty pairs. Flat is
+`ignored`, less for more is `inverted`, anything between is `inconclusive`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
+from canary.checks.budget_arms import Arms, Outcome, Reading, Ruling, answers, read, refusal, verdict
+from canary.checks.evidence import Evidence
+from canary.core.budget import Budget
+from canary.core.spec import BudgetTest
+from canary.core.verdict import Verdict
+
+LEAST_REPEATS = 3
+_TIMES_MORE = 1.3
+_LEAST_TOKENS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """One value and its repeats."""
+
+    value: str
+    repeats: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Amounts:
+    """How much the repeats of one value reasoned, in tokens, or in characters where tokens are not known everywhere."""
+
+    value: str
+    each: tuple[float, ...]
+    settled: bool
+
+    @property
+    def middle(self) -> float:
+        return median(self.each)
+
+
+def judge_order(
+    test: BudgetTest, budget: Budget, levels: Sequence[Level], *, hop: str, control: Evidence | None = None
+) -> Verdict:
+    """`levels` from least reasoning asked for to most. `control`: an answer without the parameter, where there is one."""
+    for level in levels:
+        for repeat in level.repeats:
+            refused = refusal(Arms(treatment=repeat, control=control), budget)
+            if refused is not None and refused.outcome in (Outcome.REJECTED, Outcome.MISCONFIGURED):
+                return verdict(test, hop, Ruling(outcome=refused.outcome, because=f"{level.value}: {refused.because}"))
+    return verdict(test, hop, _by_order(budget, levels))
+
+
+def _by_order(budget: Budget, levels: Sequence[Level]) -> Ruling:
+    readings = {
+        level.value: [read(repeat, budget, None) for repeat in level.repeats if answers(repeat)] for level in levels
+    }
+    few = [value for value, found in readings.items() if len(found) < LEAST_REPEATS]
+    if len(levels) < 2 or few:
+        return _unclear(
+            f"order takes two values and {LEAST_REPEATS} usable answers for each; too few for {', '.join(few)}"
+        )
+    amounts, unit = _amounts(readings)
+    if amounts is None:
+        return _unclear("reasoning is hidden here and its tokens are not reported")
+    if not any(level.middle for level in amounts):
+        return Ruling(outcome=Outcome.NO_REASONING, because="no reasoning with any value")
+    seen = ", ".join(f"{level.value} {level.middle:.0f}" for level in amounts)
+    return _compare(amounts, f"reasoning {unit} by value: {seen}")
+
+
+def _compare(amounts: Sequence[_Amounts], seen: str) -> Ruling:
+    first, last = amounts[0], amounts[-1]
+    for less, more in pairwise(amounts):
+        if _clearly_more(less, more):
+            return Ruling(outcome=Outcome.INVERTED, because=f"{seen}; {less.value} gives more than {more.value}")
+    if cut := [level.value for level in amounts[:-1] if not level.settled]:
+        return _unclear(f"{seen}; answers for {', '.join(cut)} were cut before their reasoning ended")
+    if _clearly_more(last, first):
+        return Ruling(outcome=Outcome.HONOURED, because=seen)
+    if last.settled and not _much_more(max(a.middle for a in amounts), min(a.middle for a in amounts)):
+        return Ruling(outcome=Outcome.IGNORED, because=f"{seen}; the value makes no difference")
+    return _unclear(f"{seen}; the answers vary too much to tell")
+
+
+def _clearly_more(more: _Amounts, less: _Amounts) -> bool:
+    return less.settled and _much_more(more.middle, less.middle) and min(more.each) > max(less.each)
+
+
+def _much_more(more: float, less: float) -> bool:
+    return more >= _TIMES_MORE * less and more - less >= _LEAST_TOKENS
+
+
+def _amounts(readings: dict[str, list[Reading]]) -> tuple[list[_Amounts] | None, str]:
+    """In tokens where every answer tells them; else in characters, where any is shown; else None."""
+    every = [reading for found in readings.values() for reading in found]
+    shown = any(reading.chars for reading in every)
+    exact = all(reading.count.exact if reading.count else shown for reading in every)
+    if not shown and any(reading.count is None for reading in every):
+        return None, ""
+    return [
+        _Amounts(
+            value=value,
+            each=tuple(_tokens(reading) if exact else float(reading.chars) for reading in found),
+            settled=all(reading.settled for reading in found),
+        )
+        for value, found in readings.items()
+    ], "tokens" if exact else "characters"
+
+
+def _tokens(reading: Reading) -> float:
+    return reading.count.low if reading.count else 0.0
+
+
+def _unclear(because: str) -> Ruling:
+    return Ruling(outcome=Outcome.INCONCLUSIVE, because=because)
