@@ -83,7 +83,7 @@ def measure(observation: Observation, *, chars_per_token: float | None = None) -
         dns_s=exchange.dns_s,
         connect_s=exchange.connect_s,
         tls_s=exchange.tls_s,
-        stamp_uncertainty_s=max((read.at - read.after for read in exchange.reads if read.after is not None), default=0.0),
+        stamp_uncertainty_s=max((read.at - read.after for read in exchange.reads if read.after is not None), default=0),
     )
 
 

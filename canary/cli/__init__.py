@@ -36,7 +36,7 @@ def main() -> None:
         typer.echo(f"canary: {error}", err=True)
         sys.exit(ExitCode.USAGE)
     except TyperException as error:
-        error.show()
+        typer.echo(f"canary: {error.format_message()} (canary --help lists the commands)", err=True)
         sys.exit(ExitCode.USAGE)
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)

@@ -1,4 +1,4 @@
-"""What is typed on a command line, turned into the types of `core`. Bad input raises UsageError that shows an example."""
+"""What is typed on a command line, turned into the types of `core`. Bad input raises UsageError with an example."""
 
 from __future__ import annotations
 
@@ -48,10 +48,11 @@ def parse_params(texts: Iterable[str]) -> dict[str, Json]:
 def _set(body: dict[str, Json], path: list[str], value: Json, text: str) -> None:
     *parents, last = path
     for parent in parents:
-        body = body.setdefault(parent, {})
-        if not isinstance(body, dict):
+        inner: Json = body.setdefault(parent, {})
+        if not isinstance(inner, dict):
             msg = f"--param {text!r}: {parent} already has a value that is not an object"
             raise UsageError(msg)
+        body = inner
     body[last] = value
 
 

@@ -33,7 +33,7 @@ Url = Annotated[
     typer.Option("--url", help="One hop's chat URL; a base URL like http://host:4000 gets /v1/chat/completions."),
 ]
 Model = Annotated[str | None, typer.Option("--model", help="The model's name at that URL.")]
-PromptText = Annotated[str | None, typer.Option("--prompt", metavar="TEXT", help="Ask this instead of a canned question.")]
+PromptText = Annotated[str | None, typer.Option("--prompt", metavar="TEXT", help="Ask this, not a canned question.")]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Cap on all tokens, reasoning included.")]
 Temperature = Annotated[float | None, typer.Option("--temperature", min=0.0, max=2.0)]
 Params = Annotated[

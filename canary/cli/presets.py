@@ -81,7 +81,8 @@ def _show_timer(console: Console, timer: PresetTimer) -> None:
     limit = "off by default" if timer.limit_s is None else format_duration(timer.limit_s)
     mark = "●" if timer.in_preset else "○"
     console.print(Text(f"{mark} {timer.setting}: {limit}", style="bold" if timer.in_preset else ""))
-    facts = [timer.phase.value, f"restarted by {timer.resets_on.value}", f"comments help: {_COMMENTS[timer.comments_reset]}"]
+    comments = f"comments help: {_COMMENTS[timer.comments_reset]}"
+    facts = [timer.phase.value, f"restarted by {timer.resets_on.value}", comments]
     if timer.outcome:
         facts.append(f"seen as {timer.outcome.value}")
     if timer.header_status:

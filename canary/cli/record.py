@@ -16,7 +16,7 @@ from canary.core.observation import ConnectFailed
 from canary.core.units import format_duration, plural
 from canary.wire.transcript import dumps
 
-Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write it; - for standard output.")]
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to; - for standard output.")]
 
 
 def record(  # noqa: PLR0913  # one parameter an option

@@ -26,6 +26,7 @@ from canary.core.timeout import Timeout
 from canary.wire.decode import decode
 from canary.wire.transcript import TranscriptError, loads
 
+
 def replay(  # noqa: PLR0913  # one parameter an option
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Transcripts, or - for standard input.")],
     *,

@@ -27,7 +27,7 @@ from canary.core.stream import (
     ToolCallDelta,
     VisibleDelta,
 )
-from canary.core.timeout import Fires, OpenUntil, Survives, TimerPhase, Timeout
+from canary.core.timeout import Fires, OpenUntil, Survives, Timeout, TimerPhase
 from canary.core.units import format_duration
 
 LABEL_COLUMNS = 14

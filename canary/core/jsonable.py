@@ -12,7 +12,7 @@ from typing import get_args
 from canary.core.observation import End, Json
 from canary.core.secret import Secret
 
-_KINDS = {kind: name for kind, name in ((end, end.__name__) for end in get_args(End))}
+_KINDS = {end: end.__name__ for end in get_args(End)}
 
 
 def as_json(value: object) -> Json:

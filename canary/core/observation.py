@@ -105,14 +105,7 @@ class Interrupted:
 
 
 End: TypeAlias = (
-    Completed
-    | Truncated
-    | Disconnected
-    | HttpRejected
-    | ConnectFailed
-    | DeadlineExceeded
-    | StoppedByUs
-    | Interrupted
+    Completed | Truncated | Disconnected | HttpRejected | ConnectFailed | DeadlineExceeded | StoppedByUs | Interrupted
 )
 
 
@@ -158,7 +151,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """An exchange and the events that its bytes hold, in order. `end` differs from the exchange's for error statuses."""
+    """An exchange and the events that its bytes hold, in order. Only for an error status does `end` differ from its."""
 
     exchange: Exchange
     events: tuple[StreamEvent, ...]

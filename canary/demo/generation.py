@@ -30,7 +30,7 @@ class Model:
 
     name: str = "demo/reasoner-7b"
     reasoning_tokens: int = 700
-    answer_tokens: int = 60
+    answer_tokens: int = 160
     prefill_s: float = 0.05
     thinking_tokens_per_s: float = 200.0
     tokens_per_s: float = 200.0

@@ -59,6 +59,5 @@ def merged(base: Mapping[str, Json], over: Mapping[str, Json]) -> dict[str, Json
     result = dict(base)
     for key, value in over.items():
         mine = result.get(key)
-        both = isinstance(mine, Mapping) and isinstance(value, Mapping)
-        result[key] = merged(mine, value) if both else value
+        result[key] = merged(mine, value) if isinstance(mine, Mapping) and isinstance(value, Mapping) else value
     return result

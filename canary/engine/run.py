@@ -55,7 +55,7 @@ async def run_probe(
     occasion: Occasion,
     *,
     now: Callable[[], datetime],
-    watch: Watch = lambda step: None,
+    watch: Watch = lambda _: None,
 ) -> Run:
     """1 ask every probed hop from the engine up, 2 judge each beside the hop below, 3 find the root causes."""
     started_at = now()

@@ -1,0 +1,127 @@
+import json
+from pathlib import Path
+
+import pytest
+from aiohttp import ClientSession
+
+from canary.demo.generation import Model
+from tests.fakes.demo_client import ask
+
+RECORDED = Path(__file__).parent.parent / "transcripts" / "recorded"
+SHORT = Model(reasoning_tokens=40, answer_tokens=12, stream_interval=3)
+
+
+def recorded_chunks(name: str) -> list[dict]:
+    path = RECORDED / f"{name}.jsonl"
+    if not path.exists():
+        pytest.skip(f"{name} is not recorded here")
+    data = "".join(json.loads(line).get("data", "") for line in path.read_text(encoding="utf-8").splitlines())
+    return [json.loads(block[5:]) for block in data.split("\n\n") if block.startswith("data: {")]
+
+
+def shapes(chunks: list[dict]) -> set[tuple]:
+    """The keys of each chunk, of its choice and of its delta."""
+    return {
+        (
+            frozenset(chunk),
+            *((frozenset(choice), frozenset(choice["delta"])) for choice in chunk["choices"]),
+            frozenset(chunk.get("usage") or ()),
+        )
+        for chunk in chunks
+    }
+
+
+@pytest.mark.parametrize(
+    ("recording", "options"),
+    [
+        pytest.param("vllm-chat-budget16", {"include_usage": True}, id="usage at the end"),
+        pytest.param(
+            "vllm-chat-contusage", {"include_usage": True, "continuous_usage_stats": True}, id="running usage"
+        ),
+    ],
+)
+async def test_chunks_have_the_keys_of_a_recorded_vllm(demo, recording, options):
+    """The one shape that is ours: real vLLM ends a length cut on a text chunk, so both carry `stop_reason`."""
+    async with demo(model=SHORT) as (_, hops):
+        seen = await ask(hops["engine"], thinking_token_budget=16, stream_options=options)
+    assert shapes(recorded_chunks(recording)) == shapes(seen.chunks)
+
+
+async def test_a_stream_tells_role_reasoning_content_finish_usage_and_done(demo):
+    async with demo(model=SHORT) as (_, hops):
+        seen = await ask(hops["engine"])
+    assert [{"role": "assistant", "content": ""}] == seen.parts()[:1]
+    assert 40 == len(seen.text("reasoning").split())
+    assert seen.content.endswith("The answer is 25")
+    assert "stop" == seen.finish
+    assert seen.done
+    assert {"reasoning_tokens": 40} == seen.usage["completion_tokens_details"]
+    assert 40 + 1 + 12 + 1 == seen.usage["completion_tokens"]
+    assert seen.chunks[-1]["system_fingerprint"].startswith("vllm-")
+    assert "uvicorn" == seen.headers["server"]
+
+
+async def test_running_usage_and_token_ids_count_what_was_sent(demo):
+    options = {"include_usage": True, "continuous_usage_stats": True}
+    async with demo(model=SHORT) as (_, hops):
+        seen = await ask(hops["engine"], stream_options=options, return_token_ids=True)
+    counted = reasoned = 0
+    for chunk in seen.chunks[1:-1]:
+        (choice,) = chunk["choices"]
+        counted += len(choice["token_ids"])
+        reasoned += len(choice["token_ids"]) if "reasoning" in choice["delta"] else 0
+        assert reasoned == chunk["usage"]["completion_tokens_details"]["reasoning_tokens"]
+    assert (40, 52) == (reasoned, counted)
+
+
+async def test_without_stream_options_there_is_no_usage(demo):
+    async with demo(model=SHORT) as (_, hops):
+        seen = await ask(hops["engine"], stream_options=None)
+    assert seen.usage is None
+    assert seen.done
+
+
+async def test_a_whole_answer_is_one_document(demo):
+    async with demo(model=SHORT) as (_, hops):
+        seen = await ask(hops["engine"], stream=None, stream_options=None, thinking_token_budget=5)
+    (document,) = seen.chunks
+    assert "chat.completion" == document["object"]
+    assert 5 == len(document["choices"][0]["message"]["reasoning"].split())
+    assert document["choices"][0]["message"]["content"].endswith("The answer is 25")
+
+
+async def test_hidden_reasoning_is_silence_of_the_same_length(demo):
+    async with demo(model=SHORT) as (_, hops):
+        seen = await ask(hops["engine"], include_reasoning=False)
+    assert "" == seen.reasoning
+    assert 40 == seen.usage["completion_tokens_details"]["reasoning_tokens"]
+
+
+@pytest.mark.parametrize(
+    ("extra", "status", "kind"),
+    [
+        pytest.param({"thinking_token_budget": "64"}, 400, "BadRequestError", id="wrong type"),
+        pytest.param({"model": "nope"}, 404, "NotFoundError", id="unknown model"),
+    ],
+)
+async def test_a_bad_request_is_refused_with_a_status(demo, extra, status, kind):
+    async with demo() as (_, hops):
+        seen = await ask(hops["engine"], **extra)
+    assert (status, kind, status) == (seen.status, seen.error["type"], seen.error["code"])
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b""], ids=["half", "a list", "empty"])
+async def test_what_is_not_an_object_is_refused(demo, content):
+    async with demo() as (_, hops), ClientSession() as session, session.post(hops["engine"].url, data=content) as got:
+        assert 400 == got.status
+
+
+@pytest.mark.parametrize(
+    ("path", "key"),
+    [("/v1/models", "data"), ("/version", "version"), ("/health", None)],
+    ids=["models", "version", "health"],
+)
+async def test_the_other_pages_answer(demo, path, key):
+    async with demo() as (running, _), ClientSession() as session, session.get(running.urls["engine"] + path) as got:
+        assert 200 == got.status
+        assert key is None or key in await got.json()
