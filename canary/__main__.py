@@ -1,5 +1,7 @@
 """`python -m canary`."""
 
+import sys
+
 from canary.cli import main
 
-main()
+sys.exit(main())

@@ -13,6 +13,7 @@ from canary.checks import (
     complete,
     first_visible,
     idle_timeout,
+    protocol,
     reachable,
     reasoning_leak,
     streaming,
@@ -27,6 +28,7 @@ Check: TypeAlias = Callable[[Evidence], list[Verdict]]
 CHECKS: Mapping[str, Check] = {
     "reachable": reachable.check,
     "complete": complete.check,
+    "protocol": protocol.check,
     "visible_content": visible_content.check,
     "idle_timeout": idle_timeout.check,
     "first_visible": first_visible.check,

@@ -14,12 +14,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from canary.checks.evidence import Evidence
+from canary.checks.idle_timeout import label
 from canary.core.measurement import Measurement
 from canary.core.observation import Completed, Disconnected, End, HttpRejected, Truncated
-from canary.core.timeout import Clock, Outcome, TimerPhase, Timeout
+from canary.core.timeout import Clock, Outcome, StartsAt, Timeout, TimerPhase
+from canary.core.units import format_duration, plural
 
 LEAST_TOLERANCE_S = 0.25
 TOLERANCE = 0.02  # of the limit
+TIMER_STATUSES = (408, 502, 503, 504, 524)  # what proxies say when a timer fires before the headers
 
 _LOOKS_LIKE: Mapping[type[End], frozenset[Outcome]] = MappingProxyType(
     {
@@ -46,6 +49,22 @@ def suspects(evidence: Evidence) -> tuple[Suspect, ...]:
     )
 
 
+def names(found: tuple[Suspect, ...]) -> str:
+    """Which timer did it, or which well-known ones could have; never more than three of those."""
+    first = found[0].timer
+    if found[0].configured:
+        kind = first.phase.value if first.phase != TimerPhase.IDLE else f"{first.clock.value} idle"
+        return f"cut by {label(first)}, {kind} limit {format_duration(first.limit_s)}"
+    known = list(dict.fromkeys(_known_as(suspect) for suspect in found))
+    more = f" and {plural(len(known) - 3, 'other')}" if len(known) > 3 else ""
+    return f"as would {', '.join(known[:3])}{more}"
+
+
+def _known_as(suspect: Suspect) -> str:
+    timer = suspect.timer
+    return " ".join(part for part in (timer.preset, timer.setting or timer.name) if part)
+
+
 def _matching(timers: Iterable[Timeout], evidence: Evidence, *, configured: bool) -> tuple[Suspect, ...]:
     found = [
         Suspect(timer=timer, gap_s=gap_s, configured=configured)
@@ -59,18 +78,30 @@ def _matching(timers: Iterable[Timeout], evidence: Evidence, *, configured: bool
 
 def _gap_s(timer: Timeout, measurement: Measurement) -> float | None:
     """How long this timer had been running when the stream broke off; None if it was not running."""
-    headers_came = measurement.time_to_headers_s is not None and not isinstance(measurement.end, HttpRejected)
-    if timer.phase == TimerPhase.TOTAL:
-        return measurement.total_s
+    rejected = isinstance(measurement.end, HttpRejected)
+    headers_at = None if rejected else measurement.time_to_headers_s
     if timer.phase == TimerPhase.HEADERS:
-        return None if headers_came else measurement.total_s
-    tails = {
+        return measurement.total_s if headers_at is None else None
+    if timer.starts in (StartsAt.HEADERS, StartsAt.FIRST_TICK) and headers_at is None:
+        return None
+    began_at = (headers_at or 0.0) if timer.starts == StartsAt.HEADERS else 0.0
+    running_s = measurement.total_s - began_at
+    if timer.phase == TimerPhase.TOTAL or headers_at is None:
+        return running_s
+    return _tail_s(timer, measurement, running_s)
+
+
+def _tail_s(timer: Timeout, measurement: Measurement, running_s: float) -> float | None:
+    silence = {
         Clock.BYTE: measurement.silence.byte,
         Clock.EVENT: measurement.silence.event,
         Clock.TOKEN: measurement.silence.token,
         Clock.VISIBLE: measurement.silence.visible,
-    }
-    return tails[timer.clock].tail_s if headers_came else measurement.total_s
+    }[timer.clock]
+    body_ticks = measurement.reads if timer.clock == Clock.BYTE else silence.ticks
+    if timer.starts == StartsAt.FIRST_TICK and not body_ticks:
+        return None
+    return min(silence.tail_s, running_s)
 
 
 def _fits_limit(timer: Timeout, gap_s: float) -> bool:
@@ -82,7 +113,8 @@ def _fits_limit(timer: Timeout, gap_s: float) -> bool:
 
 def _fits_end(timer: Timeout, measurement: Measurement) -> bool:
     if isinstance(measurement.end, HttpRejected):
-        return timer.header_status in (None, measurement.end.status)
+        status = measurement.end.status
+        return status in TIMER_STATUSES if timer.header_status is None else status == timer.header_status
     if measurement.error is not None:
         return timer.outcome in (None, Outcome.ERROR_IN_STREAM, Outcome.CLIENT_ERROR)
     return timer.outcome is None or timer.outcome in _LOOKS_LIKE.get(type(measurement.end), frozenset())

@@ -1,4 +1,4 @@
-"""Does a parameter with a tiny budget B shorten reasoning at this hop? Status 200 says nothing: most layers take any key.
+"""Does a parameter with a tiny budget B shorten reasoning at this hop? Status 200 says nothing: most take any key.
 
 Two arms with the same prompt: the control without the parameter, the treatment with it; optionally a third with the
 key misspelt. E is what an obedient engine may show beyond B (`Budget.allowed_excess`).
@@ -20,6 +20,7 @@ the control's is more than three times as long. Switches are judged by presence;
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 
 from canary.checks.budget_arms import Arms, Outcome, Reading, Ruling, answers, read, refusal, verdict
@@ -40,6 +41,7 @@ KNOWN_FLOORS = (128, 512, 1024, 2048, 4096, 8192, 16384)
 _CLEARLY_BELOW = 0.7  # of the control
 _TRACE_TOKENS = 8  # an empty block: two marks and newlines
 _SWITCH_CONTROL_TOKENS = 50  # a control with less may be a model that does not think about this prompt
+_LEAST_CHARS = 200  # to learn a ratio from
 _TIMES_FASTER = 3.0
 _LEAST_DIFFERENCE_S = 1.0  # three times a tenth of a second is noise
 
@@ -115,8 +117,9 @@ def judge_budget(test: BudgetTest, budget: Budget, arms: Arms, *, hop: str) -> V
 
 
 def _judge_answer(test: BudgetTest, budget: Budget, arms: Arms) -> Ruling:
-    treatment = read(arms.treatment, budget, arms.chars_per_token)
     control = read(arms.control, budget, arms.chars_per_token) if arms.control and answers(arms.control) else None
+    arms = replace(arms, chars_per_token=arms.chars_per_token or _ratio_of(control))
+    treatment = read(arms.treatment, budget, arms.chars_per_token)
     if elsewhere := _other_model(treatment, control):
         return _unclear(elsewhere)
     if budget.switches_off(test.tokens if test.tokens is not None else test.value):
@@ -126,6 +129,14 @@ def _judge_answer(test: BudgetTest, budget: Budget, arms: Arms) -> Ruling:
     if budget.kind is BudgetKind.HARD_CAP and test.tokens is not None:
         return _Cap(budget, test.tokens, treatment, control).ruling(arms)
     return _unclear("it sets no absolute limit, so only the order of several values over repeats can be judged")
+
+
+def _ratio_of(control: Reading | None) -> float | None:
+    """Characters per token where the control tells both: the same question to the same model."""
+    if control is None or control.chars < _LEAST_CHARS or control.blocks != 1:
+        return None
+    known = control.count is not None and control.count.exact and control.count.low > 0
+    return control.chars / control.count.low if known and control.count else None
 
 
 def _other_model(treatment: Reading, control: Reading | None) -> str | None:

@@ -1,7 +1,7 @@
 """Soft caps and levels: does asking for less give less? Never an absolute limit, because none is promised.
 
-Single answers vary by more than one level does, so each value is asked at least three times, and the values are compared
-by their medians *and* by their extremes: two sets of three are apart by chance in one of twenty pairs. Flat is
+Single answers vary by more than one level does, so each value is asked at least three times, and the values are
+compared by their medians *and* by their extremes: two sets of three are apart by chance in one of twenty pairs. Flat is
 `ignored`, less for more is `inverted`, anything between is `inconclusive`.
 """
 
@@ -47,7 +47,7 @@ class _Amounts:
 def judge_order(
     test: BudgetTest, budget: Budget, levels: Sequence[Level], *, hop: str, control: Evidence | None = None
 ) -> Verdict:
-    """`levels` from least reasoning asked for to most. `control`: an answer without the parameter, where there is one."""
+    """`levels` from least reasoning asked for to most. `control`: an answer without the parameter, if there is one."""
     for level in levels:
         for repeat in level.repeats:
             refused = refusal(Arms(treatment=repeat, control=control), budget)

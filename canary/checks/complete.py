@@ -8,7 +8,7 @@ reason, the terminator, and no error object before them. A cut is matched with t
 from __future__ import annotations
 
 from canary.analysis.ticks import ends_whole
-from canary.checks.attribution import Suspect, suspects
+from canary.checks.attribution import names, suspects
 from canary.checks.evidence import Evidence, cannot_judge, unknown, unusable
 from canary.checks.idle_timeout import label
 from canary.core.measurement import Measurement
@@ -21,11 +21,11 @@ from canary.core.observation import (
     Truncated,
 )
 from canary.core.stream import ViolationKind
-from canary.core.timeout import TimerPhase
 from canary.core.units import format_duration, plural
 from canary.core.verdict import Status, Verdict
 
 NAME = "complete"
+STALLED_S = 12.0  # a healthy model is never silent this long after a token: 3-8 s from its last thought to its answer
 HELD_OPEN_S = 2.0  # a client that waits for the end of the connection waits this much for nothing
 ABORTED = ("error", "abort", "insufficient_system_resource")  # finish reasons that are not an end of the answer
 
@@ -63,7 +63,7 @@ def _error_in_stream(evidence: Evidence) -> Verdict:
     message = f"an error object{code} in the stream after {told}: {measurement.error}"
     found = suspects(evidence)
     if found and found[0].configured:
-        message += f"; {_names(found)}"
+        message += f"; {names(found)}"
     return _verdict(Status.FAIL, "error_in_stream", message)
 
 
@@ -72,10 +72,22 @@ def _deadline(measurement: Measurement) -> Verdict:
     if _finished(measurement):
         message = f"the answer was whole, but the connection was still open after {total}"
         return _verdict(Status.WARN, "held_open", message, observed=measurement.held_open_s)
-    byte = measurement.silence.byte
-    last = "nothing but headers came" if not measurement.reads else f"the last byte came {format_duration(byte.tail_s)} before"
-    message = f"no end within the probe's deadline of {total}; {last}"
-    return _verdict(Status.FAIL, "deadline", message, observed=measurement.total_s, limit=measurement.total_s)
+    reason, last = _last_sign(measurement)
+    message = f"no end within the probe's deadline of {total}: {last}"
+    return _verdict(Status.FAIL, reason, message, observed=measurement.total_s, limit=measurement.total_s)
+
+
+def _last_sign(measurement: Measurement) -> tuple[str, str]:
+    """Hung from the start, stalled on the way, or only slow."""
+    token, byte = measurement.silence.token, measurement.silence.byte
+    bytes_ago = f"the last byte {format_duration(byte.tail_s)} ago"
+    if not token.ticks:
+        return "hung", f"headers came, and then no token; {bytes_ago}"
+    tokens_ago = f"the last token came {format_duration(token.tail_s)} ago"
+    if token.tail_s <= STALLED_S:
+        return "deadline", f"it was still streaming, {tokens_ago}"
+    kind = "answer" if measurement.time_to_first_visible_content_s is not None else "reasoning"
+    return "stalled", f"{tokens_ago} and was {kind}, {bytes_ago}"
 
 
 def _last_words(measurement: Measurement, request: Json) -> Verdict:
@@ -100,9 +112,9 @@ def _is_stream(measurement: Measurement, request: Json) -> bool:
 def _cut(evidence: Evidence) -> Verdict:
     measurement = evidence.measurement
     how = "ended cleanly in HTTP's eyes" if isinstance(measurement.end, Completed) else "was broken off"
-    missing = "neither finish reason nor terminator" if not measurement.terminator_seen else "no finish reason"
     silent_s = measurement.silence.byte.tail_s
-    base = f"the stream {how} after {format_duration(measurement.total_s)}, {format_duration(silent_s)} after the last byte, with {missing}"
+    total, silent = format_duration(measurement.total_s), format_duration(silent_s)
+    base = f"the stream {how} after {total}, {silent} after the last byte, {_lacks(measurement)}"
     found = suspects(evidence)
     if not found:
         return _verdict(Status.FAIL, "truncated", base, observed=silent_s)
@@ -111,7 +123,7 @@ def _cut(evidence: Evidence) -> Verdict:
         check=NAME,
         status=Status.FAIL,
         reason="cut",
-        message=f"{base}; {_names(found)}",
+        message=f"{base}; {names(found)}",
         subject=label(timer) if timer else None,
         observed=found[0].gap_s,
         limit=timer.limit_s if timer else None,
@@ -119,26 +131,14 @@ def _cut(evidence: Evidence) -> Verdict:
     )
 
 
-def _names(found: tuple[Suspect, ...]) -> str:
-    """Which timer did it, or which well-known ones could have; never more than three of those."""
-    first = found[0].timer
-    if found[0].configured:
-        kind = first.phase.value if first.phase != TimerPhase.IDLE else f"{first.clock.value} idle"
-        return f"cut by {label(first)}, {kind} limit {format_duration(first.limit_s)}"
-    names = list(dict.fromkeys(_known_as(suspect) for suspect in found))
-    more = f" and {plural(len(names) - 3, 'other')}" if len(names) > 3 else ""
-    return f"as would {', '.join(names[:3])}{more}"
-
-
-def _known_as(suspect: Suspect) -> str:
-    timer = suspect.timer
-    return " ".join(part for part in (timer.preset, timer.setting or timer.name) if part)
+def _lacks(measurement: Measurement) -> str:
+    if measurement.finish_reason is not None:
+        return f"after finish_reason={measurement.finish_reason} and without a terminator"
+    return "without a finish reason" if measurement.terminator_seen else "with neither finish reason nor terminator"
 
 
 def _verdict(
     status: Status, reason: str, message: str, *, observed: float | None = None, limit: float | None = None
 ) -> Verdict:
     unit = None if observed is None else "s"
-    return Verdict(
-        check=NAME, status=status, reason=reason, message=message, observed=observed, limit=limit, unit=unit
-    )
+    return Verdict(check=NAME, status=status, reason=reason, message=message, observed=observed, limit=limit, unit=unit)

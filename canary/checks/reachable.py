@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from canary.checks.attribution import names, suspects
 from canary.checks.evidence import Evidence, said_anything
 from canary.core.measurement import Measurement
 from canary.core.observation import (
@@ -37,7 +38,8 @@ REASON_BY_STATUS: Mapping[int, str] = MappingProxyType(
         524: "gateway_timeout",
     }
 )
-OWN_SETTINGS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "temperature", "stream_options")
+CAPS = ("max_tokens", "max_completion_tokens", "max_output_tokens")  # one setting: hops rename it on the way
+OWN_SETTINGS = (*CAPS, "temperature", "stream_options")
 
 _PHASES = {Phase.DNS: "name resolution", Phase.CONNECT: "TCP connect", Phase.TLS: "TLS handshake"}
 
@@ -50,27 +52,41 @@ def check(evidence: Evidence) -> list[Verdict]:
         case ConnectFailed(phase=phase, detail=detail):
             step = _PHASES.get(phase, phase.value)
             return [_verdict(Status.FAIL, phase.value, f"{step} failed{_because(detail)}")]
-        case HttpRejected(status=status, message=message):
-            return [_rejected(status, message, evidence.observation.exchange.request)]
+        case HttpRejected() as end:
+            return [_rejected(end, evidence)]
     if measurement.time_to_headers_s is None:
-        return [_no_response(measurement)]
+        return [_no_response(evidence)]
     status = evidence.observation.exchange.head.status if evidence.observation.exchange.head else 0
     if 300 <= status < 400:
-        return [_verdict(Status.FAIL, "redirected", f"HTTP {status}: a redirect, which a streaming client must not need")]
+        return [
+            _verdict(Status.FAIL, "redirected", f"HTTP {status}: a redirect, which a streaming client must not need")
+        ]
     if measurement.error is not None and not said_anything(measurement):
         return [_error_in_stream(measurement, evidence.observation.exchange.request)]
     answered = f"HTTP {status} after {format_duration(measurement.time_to_headers_s)}"
     return [_verdict(Status.PASS, "answered", answered, observed=measurement.time_to_headers_s, unit="s")]
 
 
-def _rejected(status: int, message: str, request: Json) -> Verdict:
-    text = f"HTTP {status}{_because(message)}"
+def _rejected(end: HttpRejected, evidence: Evidence) -> Verdict:
+    status, request = end.status, evidence.observation.exchange.request
+    page = " (a web page: a proxy's answer, not the engine's)" if "html" in end.content_type else ""
+    text = f"HTTP {status}{page}{_because(end.message)}"
     if status == 429:
         return _verdict(Status.UNKNOWN, "rate_limited", text, observed=status)
-    if status < 500 and (setting := _own_setting(message, request)):
+    if status < 500 and (setting := _own_setting(end.message, request)):
         return _misconfigured(setting, text)
     reason = REASON_BY_STATUS.get(status, "server_error" if status >= 500 else "rejected")
-    return _verdict(Status.FAIL, reason, text, observed=status)
+    return _verdict(Status.FAIL, reason, f"{text}{_cut_by(evidence)}", observed=status)
+
+
+def _cut_by(evidence: Evidence) -> str:
+    """The timer that fits; a well-known default is named only where a timer certainly fired."""
+    found = suspects(evidence)
+    end = evidence.measurement.end
+    timed_out = isinstance(end, HttpRejected) and REASON_BY_STATUS.get(end.status) == "gateway_timeout"
+    if not found or not (found[0].configured or timed_out):
+        return ""
+    return f"; {names(found)} after {format_duration(found[0].gap_s)}"
 
 
 def _error_in_stream(measurement: Measurement, request: Json) -> Verdict:
@@ -84,8 +100,10 @@ def _error_in_stream(measurement: Measurement, request: Json) -> Verdict:
 
 
 def _own_setting(message: str, request: Json) -> str | None:
-    """The setting of the probe's own that an error complains about, if it was sent."""
-    sent = request if isinstance(request, dict) else {}
+    """The setting of the probe's own that an error complains about, if it was sent, under this name or another."""
+    sent = set(request) if isinstance(request, dict) else set()
+    if sent & set(CAPS):
+        sent |= set(CAPS)
     return next((name for name in OWN_SETTINGS if name in sent and name in message), None)
 
 
@@ -93,12 +111,15 @@ def _misconfigured(setting: str, text: str) -> Verdict:
     return _verdict(Status.UNKNOWN, "probe_misconfigured", f"the target refuses the probe's own `{setting}`: {text}")
 
 
-def _no_response(measurement: Measurement) -> Verdict:
+def _no_response(evidence: Evidence) -> Verdict:
+    measurement = evidence.measurement
     after = format_duration(measurement.total_s)
     if isinstance(measurement.end, DeadlineExceeded):
-        return _verdict(Status.FAIL, "deadline", f"no response headers within {after}", observed=measurement.total_s, unit="s")
+        return _verdict(
+            Status.FAIL, "deadline", f"no response headers within {after}", observed=measurement.total_s, unit="s"
+        )
     detail = getattr(measurement.end, "detail", "")
-    message = f"the connection ended after {after} without response headers{_because(detail)}"
+    message = f"the connection ended after {after} without response headers{_because(detail)}{_cut_by(evidence)}"
     return _verdict(Status.FAIL, "no_response", message, observed=measurement.total_s, unit="s")
 
 

@@ -7,9 +7,11 @@ truth lies in, and whoever decides uses the end that cannot be wrong: the low en
 1. Reported reasoning tokens, plus what the text since that report can hold. A report is not believed if a gateway made
    it up, or if the text alone must hold more tokens than it says.
 2. Tokens told with every delta.
-3. The reported total, split by characters; exact where reasoning is the only text.
+3. The reported total, where reasoning is the only text. Never split by characters: answers are code and numbers, and a
+   share by characters was seen to be off by 3.5 times (vLLM 0.22.1, 64 tokens of reasoning taken for 225).
 4. Characters over the ratio learned from this hop's finished answers, give or take a quarter.
 5. Characters alone: no tokenizer yields more than 10 characters a token or less than half a one over a whole text.
+   Never more than the reported total.
 
 No text and no report is None: hidden reasoning is not zero reasoning.
 """
@@ -127,9 +129,12 @@ class ReasoningMeter:
             return None
         if all(block.counted for block in self._blocks):
             return exactly(sum(block.tokens for block in self._blocks))
-        if usage.completion_tokens is not None and not self._chars_since_usage:
-            return self._split(usage.completion_tokens)
-        return self._by_chars(self.chars)
+        estimate = self._by_chars(self.chars)
+        if usage.completion_tokens is None or self._chars_since_usage:
+            return estimate
+        if not self._visible.chars and not self._other_chars:
+            return exactly(usage.completion_tokens)
+        return _at_most(estimate, usage.completion_tokens)
 
     def longest_block(self) -> TokenRange | None:
         """The block with most reasoning: what a cap per block is held against."""
@@ -167,14 +172,6 @@ class ReasoningMeter:
         too_few = told_chars / MOST_CHARS_PER_TOKEN > (usage.reasoning_tokens or 0) + _SLACK_TOKENS
         return Usage(completion_tokens=usage.completion_tokens) if too_few else usage
 
-    def _split(self, completion_tokens: int) -> TokenRange:
-        other_chars = self._visible.chars + self._other_chars
-        if not other_chars:
-            return exactly(completion_tokens)
-        best = completion_tokens * self.chars / (self.chars + other_chars)
-        high = min(best * (1 + MARGIN), completion_tokens)
-        return TokenRange(low=best * (1 - MARGIN), best=best, high=high)
-
     def _by_chars(self, chars: int) -> TokenRange:
         if not chars:
             return exactly(0)
@@ -182,3 +179,8 @@ class ReasoningMeter:
             best = chars / self._chars_per_token
             return TokenRange(low=best * (1 - MARGIN), best=best, high=best * (1 + MARGIN))
         return TokenRange(low=chars / MOST_CHARS_PER_TOKEN, best=None, high=chars / LEAST_CHARS_PER_TOKEN)
+
+
+def _at_most(count: TokenRange, most: int) -> TokenRange:
+    best = None if count.best is None else min(count.best, most)
+    return TokenRange(low=min(count.low, most), best=best, high=min(count.high, most))

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from canary.analysis.ticks import ends_whole, ticks
 from canary.checks.evidence import Evidence, cannot_judge, prober_fault, ruler_error_s, unknown, unusable
-from canary.core.measurement import Measurement
+from canary.core.measurement import CountSource, Measurement
 from canary.core.stream import ReasoningDelta, ReasoningForm
 from canary.core.timeout import Clock
 from canary.core.units import format_duration, plural
@@ -107,7 +107,7 @@ def _none_shown(evidence: Evidence, below: Measurement) -> Verdict | None:
     here = evidence.measurement
     if here.time_to_first_visible_content_s is None and not ends_whole(evidence.observation):
         return unknown(NAME, "cut", "not judged: the stream broke off before any text", subject=REASONING)
-    if here.reasoning_tokens is not None and here.reasoning_tokens.value == 0 and below.reasoning_tokens is not None:
+    if _reported(here) == 0 and _reported(below):
         return unknown(NAME, "no_reasoning", "this answer is reported to hold no reasoning", subject=REASONING)
     shown = plural(below.reasoning_chars, "character")
     message = f"no reasoning is shown here, {shown} at the hop below"
@@ -118,6 +118,11 @@ def _none_shown(evidence: Evidence, below: Measurement) -> Verdict | None:
             return _verdict(REASONING, Status.PASS, "reasoning_stripped", f"{message}, as it should be")
     said = "; set `forwards_reasoning` to say which it should be"
     return _verdict(REASONING, Status.WARN, "reasoning_stripped", f"{message}{said}")
+
+
+def _reported(measurement: Measurement) -> int | None:
+    count = measurement.reasoning_tokens
+    return count.value if count is not None and count.source is CountSource.USAGE else None
 
 
 def _renamed(here: Measurement, below: Measurement) -> Verdict | None:
@@ -141,7 +146,8 @@ def _aggregated(evidence: Evidence, below: Measurement) -> Verdict | None:
     lumps = len(set(deltas))
     if lumps > 2 or lumps >= _LUMPS * expected:
         return None
-    message = f"reasoning came in {plural(lumps, 'lump')} after {format_duration(deltas[0])}, at the hop below in {expected:.0f}"
+    after = format_duration(deltas[0])
+    message = f"reasoning came in {plural(lumps, 'lump')} after {after}, at the hop below in {expected:.0f}"
     return _verdict(REASONING, Status.WARN, "coalesced", message)
 
 

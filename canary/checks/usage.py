@@ -11,11 +11,15 @@ from canary.checks.evidence import Evidence, cannot_judge, unknown, unusable
 from canary.core.measurement import Measurement
 from canary.core.observation import Json
 from canary.core.stream import Usage
-from canary.core.units import plural
+from canary.core.units import format_duration, plural
 from canary.core.verdict import Status, Verdict
 
 NAME = "usage"
 _SLACK_TOKENS = 50  # marks, newlines and chat template tokens that have no text
+_MOST_CHARS_PER_TOKEN = 16  # prose and code have 1 to 6
+_SLACK_CHARS = 200
+_FASTEST_TOKENS_PER_S = 4000  # of one stream; wafer-scale and diffusion services reach about 3000
+_LEAST_TOKENS_FOR_RATE = 1000
 
 
 def check(evidence: Evidence) -> list[Verdict]:
@@ -44,13 +48,20 @@ def _asked_for(request: Json) -> bool:
 
 def _judge(measurement: Measurement, usage: Usage) -> Verdict:
     if contradicted(usage, measurement.reasoning_chars):
-        message = f"usage reports 0 reasoning tokens beside {plural(measurement.reasoning_chars, 'character')} of reasoning"
+        message = (
+            f"usage reports 0 reasoning tokens beside {plural(measurement.reasoning_chars, 'character')} of reasoning"
+        )
         return _verdict(Status.WARN, "contradicted", message, observed=0)
     if made_up_by_gateway(usage):
         message = "the counts were made by a gateway from the text it saw (`text_tokens`): they prove nothing"
         return _verdict(Status.WARN, "made_by_gateway", message)
-    if excess := _more_tokens_than_text(measurement, usage):
-        return _verdict(Status.WARN, "implausible", excess, observed=usage.completion_tokens)
+    flaw = (
+        _more_tokens_than_text(measurement, usage)
+        or _too_few_tokens(measurement, usage)
+        or _too_fast(measurement, usage)
+    )
+    if flaw:
+        return _verdict(Status.WARN, "implausible", flaw, observed=usage.completion_tokens)
     message = f"{usage.completion_tokens} completion tokens, {_reasoning(usage)}"
     return _verdict(Status.PASS, "plausible", message, observed=usage.completion_tokens)
 
@@ -60,7 +71,7 @@ def _more_tokens_than_text(measurement: Measurement, usage: Usage) -> str | None
     completion, reasoning = usage.completion_tokens, usage.reasoning_tokens
     if completion is None or (reasoning is None and not measurement.reasoning_chars):
         return None
-    shown = measurement.visible_chars + measurement.tool_call_chars + measurement.refusal_chars
+    shown = _shown(measurement)
     if measurement.reasoning_chars:
         shown += measurement.reasoning_chars
     else:
@@ -68,6 +79,28 @@ def _more_tokens_than_text(measurement: Measurement, usage: Usage) -> str | None
     if completion <= shown + _SLACK_TOKENS:
         return None
     return f"usage reports {plural(completion, 'token')} for {plural(shown, 'character')} of text"
+
+
+def _too_few_tokens(measurement: Measurement, usage: Usage) -> str | None:
+    """Estimates made from the answer alone leave the reasoning out."""
+    shown = _shown(measurement) + measurement.reasoning_chars
+    tokens = usage.completion_tokens
+    if tokens is None or shown <= _MOST_CHARS_PER_TOKEN * tokens + _SLACK_CHARS:
+        return None
+    return f"usage reports only {plural(tokens, 'token')} for {plural(shown, 'character')} of text"
+
+
+def _too_fast(measurement: Measurement, usage: Usage) -> str | None:
+    """Running counts that somebody summed; the only tell where reasoning may be hidden from us."""
+    tokens = usage.completion_tokens or 0
+    if tokens < _LEAST_TOKENS_FOR_RATE or tokens <= _FASTEST_TOKENS_PER_S * measurement.total_s:
+        return None
+    rate = f"{plural(tokens, 'token')} in {format_duration(measurement.total_s)}"
+    return f"usage reports {rate}, faster than any engine: summed running counts, or a cached answer"
+
+
+def _shown(measurement: Measurement) -> int:
+    return measurement.visible_chars + measurement.tool_call_chars + measurement.refusal_chars
 
 
 def _reasoning(usage: Usage) -> str:

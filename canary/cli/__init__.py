@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Sequence
 
 import typer
 from typer.exceptions import TyperException
@@ -14,10 +14,13 @@ from canary.cli.probe import probe
 from canary.cli.record import record
 from canary.cli.replay import replay
 
+INTERRUPTED = 130  # 128 + SIGINT, as shells say it
+
 app = typer.Typer(
     name="canary",
     help="Synthetic monitoring for LLM pipelines that serve reasoning models.",
     no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 pass, 1 a check failed, 2 could not tell, 3 bad config or usage.",
@@ -28,16 +31,15 @@ app.command()(replay)
 app.command()(presets)
 
 
-def main() -> None:
-    """Run a command; every fault of the user's becomes one line on stderr and exit 3."""
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code; every fault of the user's becomes one line on stderr and code 3."""
     try:
-        code = app(standalone_mode=False)
+        return int(app(argv, standalone_mode=False) or 0)
     except UsageError as error:
         typer.echo(f"canary: {error}", err=True)
-        sys.exit(ExitCode.USAGE)
     except TyperException as error:
-        typer.echo(f"canary: {error.format_message()} (canary --help lists the commands)", err=True)
-        sys.exit(ExitCode.USAGE)
+        if error.format_message():  # without arguments the help was printed, and there is nothing to add
+            typer.echo(f"canary: {error.format_message()} (try canary --help)", err=True)
     except (KeyboardInterrupt, typer.Abort):
-        sys.exit(130)
-    sys.exit(code)
+        return INTERRUPTED
+    return ExitCode.USAGE

@@ -182,7 +182,7 @@ class _MarkingProtocol(ResponseHandler):
         super().eof_received()
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """aiohttp takes a reset for the end of a body without a length, and forgets to end one that is not HTTP."""
+        """Left alone, aiohttp takes a reset for the end of a body without a length, and never ends one of garbage."""
         self._attempt.broken = exc
         body = self._body
         if exc is not None and body is not None and not body.is_eof():

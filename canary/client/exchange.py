@@ -45,8 +45,6 @@ async def exchange(
     target: Target, body: Json, reader: Reader, *, limits: Limits, started_at: datetime, stamps: StampSource
 ) -> Exchange:
     """POST `body` as JSON over a connection of its own; `reader` is filled on the way. `stamps`: the best to try."""
-    if stamps is StampSource.KERNEL:
-        await keep_stamping()
     with lag.watch() as watch:
         attempt = Attempt(target, Line(watch, want_kernel=stamps is StampSource.KERNEL))
         end = await _within_limits(target, body, reader, limits, attempt)
@@ -71,8 +69,10 @@ async def exchange(
 
 async def _within_limits(target: Target, body: Json, reader: Reader, limits: Limits, attempt: Attempt) -> End:
     try:
-        async with asyncio.timeout(limits.deadline_s) as deadline, open_session(target, limits, attempt) as session:
-            return await _post(session, target, body, reader, attempt)
+        async with asyncio.timeout(limits.deadline_s) as deadline:
+            await keep_stamping()
+            async with open_session(target, limits, attempt) as session:
+                return await _post(session, target, body, reader, attempt)
     except TimeoutError:
         if not deadline.expired():
             raise

@@ -25,6 +25,7 @@ UNFIT = "unfit"  # the type of our own errors; their context holds `expected` an
 _DURATION_SCHEMA = {
     "anyOf": [{"type": "string", "pattern": r"^((\d+(\.\d+)?(ms|s|m|h|d))+|\d+(\.\d+)?)$"}, {"type": "number"}]
 }
+_SHORT_TABLE = 12
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
@@ -73,14 +74,15 @@ def _text(value: object) -> str:
     return value
 
 
-def known(kind: str, choices: Callable[[], Iterable[str]], *, listed: bool = True) -> Callable[[str], str]:
-    """A validator for a name out of a table that is read when it is needed."""
+def known(kind: str, choices: Callable[[], Iterable[str]]) -> Callable[[str], str]:
+    """A validator for a name out of a table. A long table is listed only where no name comes near."""
 
     def check(name: str) -> str:
         names = sorted(choices())
-        if name not in names:
-            raise unfit(one_of(names) if listed else f"a known {kind}", suggestion=did_you_mean(name, names))
-        return name
+        if name in names:
+            return name
+        near = did_you_mean(name, names)
+        raise unfit(f"a known {kind}" if near and len(names) > _SHORT_TABLE else one_of(names), suggestion=near)
 
     return check
 
@@ -113,7 +115,7 @@ def _header_value(value: object) -> str | Secret:
 
 def _header_name(name: str) -> str:
     if not _HEADER_NAME.fullmatch(name):
-        raise unfit("the name of a header", found="a key that is none")
+        raise unfit("letters, digits and hyphens", found="no name of a header")
     return name
 
 
@@ -167,7 +169,7 @@ Limit: TypeAlias = Annotated[float, PlainValidator(_limit), WithJsonSchema(_DURA
 SecretText: TypeAlias = Annotated[
     Secret, PlainValidator(_secret), WithJsonSchema({"type": "string", "pattern": r"\$\{(env|file):[^}]+\}"})
 ]
-HeaderName: TypeAlias = Annotated[str, AfterValidator(_header_name)]
+HeaderName: TypeAlias = Annotated[Text, AfterValidator(_header_name)]
 HeaderValue: TypeAlias = Annotated[str | Secret, PlainValidator(_header_value), WithJsonSchema(_TEXT_SCHEMA)]
 Url: TypeAlias = Annotated[
     str, PlainValidator(_text), AfterValidator(_url), WithJsonSchema({"type": "string", "pattern": "^https?://"})
@@ -177,8 +179,14 @@ Level: TypeAlias = Annotated[str | bool, PlainValidator(_level), WithJsonSchema(
 
 
 def _expectation(value: object) -> Expectation:
-    names = [str(known) for known in Expectation]
-    return Expectation(known("expectation", lambda: names)(_text(value)))
+    names = [str(expectation) for expectation in Expectation]
+    if isinstance(value, list):
+        msg = f"{one_of(names)}, or a mapping from hop to one of them"
+        raise unfit(msg)
+    word = _text(value)
+    if word not in names:
+        raise unfit(one_of(names), suggestion=did_you_mean(word, names))
+    return Expectation(word)
 
 
 OneExpectation: TypeAlias = Annotated[

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from canary.config.errors import Problem, one_of, quoted, shown
 from canary.config.fields import opened
+from canary.config.source import is_file
 from canary.config.view import View
 from canary.core.secret import Secret
 
@@ -28,7 +29,7 @@ _FREE_ONLY = ("name", "clock", "starts", "outcome")
 def hop_problems(hop: View) -> Iterator[Problem]:
     if not hop.has("url"):
         for key in set(hop.names()) & set(_OF_PROBED):
-            yield hop.at(key).problem("a setting of requests", "a url beside it: a hop without one is not probed")
+            yield hop.at(key).problem("a setting of probed hops", "it at a hop with a url")
     yield from _auth(hop)
     yield from header_problems(hop.at("headers"))
     yield from _url(hop.at("url"), "a user and password go into auth: {basic: …}")
@@ -58,8 +59,8 @@ def header_problems(headers: View) -> Iterator[Problem]:
 def _auth(hop: View) -> Iterator[Problem]:
     auth = hop.at("auth")
     ways = [way for way in _WAYS if auth.has(way)]
-    if isinstance(auth.data, dict) and len(ways) != 1:
-        yield auth.problem(one_of(ways, "and") if ways else "none of them", f"one of {one_of(_WAYS)}")
+    if len(ways) > 1 or auth.data == {}:
+        yield auth.problem(one_of(ways, "and") if ways else "nothing in it", f"one of {one_of(_WAYS)}")
     bearer = auth.at("bearer")
     if bearer.refers and str(opened(bearer.data)).lower().startswith("bearer "):
         yield bearer.problem('a secret that starts with "Bearer "', "the token alone: the word is added")
@@ -137,5 +138,5 @@ def _tls(tls: View) -> Iterator[Problem]:
         yield tls.at("key_file").problem("a key without a certificate", "cert_file beside it")
     for key in ("ca_file", "cert_file", "key_file"):
         name = tls.text(key)
-        if name and not (tls.document.folder / name).is_file():
+        if name and not is_file(tls.document.folder / name):
             yield tls.at(key).problem(shown((), tls.at(key).written()), "a file that exists")

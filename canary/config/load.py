@@ -20,7 +20,7 @@ from canary.config.errors import ConfigError, Path, Problem, shown
 from canary.config.references import resolved
 from canary.config.rules import file_problems, repeated
 from canary.config.schema import ConfigFile
-from canary.config.source import Document, read
+from canary.config.source import Document, is_file, read
 from canary.config.translate import problems_of
 from canary.config.view import View
 from canary.core.spec import Plan
@@ -55,14 +55,19 @@ class _Files:
         if not path.is_dir():
             self._add(path)
             return
-        inside = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES and not p.name.startswith("."))
+        try:
+            inside = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES and not p.name.startswith("."))
+        except OSError as error:
+            inside, found = [], f"a folder that cannot be read ({error.strerror})"
+        else:
+            found = "no YAML file in this folder"
         if not inside:
-            self.problems.append(Problem(file=str(path), found="no YAML file in this folder", expected="one or more"))
+            self.problems.append(Problem(file=str(path), found=found, expected="one or more YAML files"))
         for file in inside:
             self._add(file)
 
     def _add(self, path: File) -> None:
-        identity = path.resolve()
+        identity = path.resolve() if is_file(path) else path.absolute()
         if identity in self.done:
             return
         document = read(path, str(path))
@@ -76,7 +81,7 @@ class _Files:
     def _include(self, document: Document, place: Path, path: File) -> None:
         view = View(document, document.value_at(place), place)
         written = shown((), view.data)
-        if not path.is_file():
+        if not is_file(path):
             document.problems.append(view.problem(written, "a config file that exists"))
         elif path.resolve() in self.open_files:
             document.problems.append(view.problem(written, "files that do not include each other in a circle"))
@@ -101,13 +106,13 @@ def _checked(document: Document, env: Mapping[str, str]) -> tuple[View, ConfigFi
         document.problems.append(Problem(file=document.file, line=1, found=found, expected=expected))
         return View(document, None), None
     view = View(document, resolved(document, env))
-    unreadable = {problem.path for problem in document.problems}  # said once is enough
+    told = {p.path for p in document.problems if not isinstance(document.value_at(p.path), dict | list)}
     config, problems = None, list(file_problems(view))
     try:
         config = ConfigFile.model_validate(view.data)
     except ValidationError as error:
         problems += problems_of(error, document, ConfigFile)
-    document.problems += [problem for problem in problems if problem.path not in unreadable]
+    document.problems += [problem for problem in problems if problem.path not in told]
     return view, config
 
 

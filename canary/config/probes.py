@@ -9,6 +9,7 @@ them there). Both are looked up from this package's own folder, never from the w
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -101,7 +102,7 @@ def _range(value: object) -> tuple[int, int]:
 
 
 def _inline(value: object) -> str | None:
-    return str(value) if isinstance(value, list) and len(str(value)) < 60 else None
+    return json.dumps(value) if isinstance(value, list) and len(str(value)) < 60 else None
 
 
 Range: TypeAlias = Annotated[tuple[int, int], PlainValidator(_range)]

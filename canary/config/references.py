@@ -77,7 +77,9 @@ class _Resolver:
             return self._variable(name)
         if kind == "file" and colon:
             return self._file(name)
-        hint = f"write ${{env:{kind}}} or, for a plain dollar sign, $${{" if _VARIABLE.fullmatch(match["name"]) else None
+        hint = (
+            f"write ${{env:{kind}}} or, for a plain dollar sign, $${{" if _VARIABLE.fullmatch(match["name"]) else None
+        )
         raise _Missing("${env:NAME} or ${file:PATH}", found=quoted(match[0]), suggestion=hint)
 
     def _variable(self, name: str) -> str:

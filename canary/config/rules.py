@@ -13,6 +13,7 @@ from canary.config.budget_rules import budget_problems
 from canary.config.errors import Problem, did_you_mean, one_of, shown
 from canary.config.hop_rules import header_problems, hop_problems
 from canary.config.probes import ProbeError, canned_probes, load_probe
+from canary.config.source import is_file
 from canary.config.view import View
 from canary.core.spec import Probe
 from canary.core.units import format_duration, parse_duration
@@ -69,6 +70,9 @@ def _probes(pipeline: View) -> Iterator[Problem]:
 def _use(probe: View) -> Iterator[Problem]:
     use, place = probe.text("use"), probe.at("use")
     if use is None:
+        return
+    if is_path(use) and not is_file(probe.document.folder / use):
+        yield place.problem(shown((), place.written()), "a probe file that exists")
         return
     try:
         probe_of(use, probe.document.folder)

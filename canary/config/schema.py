@@ -6,10 +6,10 @@ The descriptions are what an editor shows (`canary schema`). What several values
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Annotated, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PositiveInt
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PositiveInt, WithJsonSchema
 
 from canary.checks import CHECKS
 from canary.config.fields import (
@@ -26,14 +26,15 @@ from canary.config.fields import (
     known,
     unfit,
 )
-from canary.config.presets import UnknownPresetError, preset_named
+from canary.config.presets import UnknownPresetError, preset_named, presets
 from canary.core.timeout import Clock, Outcome, StartsAt
 from canary.wire import WIRES
 from canary.wire.budgets import BUDGETS
 
 
-def _words(values: Iterable[str]) -> Callable[[], list[str]]:
-    return lambda: [str(value) for value in values]
+def _named(kind: str, table: Iterable[str]) -> tuple[AfterValidator, WithJsonSchema]:
+    names = sorted(table)
+    return AfterValidator(known(kind, lambda: names)), WithJsonSchema({"enum": names})
 
 
 def _preset(name: str) -> str:
@@ -44,13 +45,15 @@ def _preset(name: str) -> str:
         raise unfit("a known preset", suggestion=near) from None
 
 
-ProtocolName: TypeAlias = Annotated[Text, AfterValidator(known("protocol", lambda: WIRES))]
-CheckName: TypeAlias = Annotated[Text, AfterValidator(known("check", lambda: CHECKS))]
-ParameterName: TypeAlias = Annotated[Text, AfterValidator(known("budget parameter", lambda: BUDGETS))]
-PresetName: TypeAlias = Annotated[Text, AfterValidator(_preset)]
-ClockName: TypeAlias = Annotated[Text, AfterValidator(known("clock", _words(Clock)))]
-StartName: TypeAlias = Annotated[Text, AfterValidator(known("start", _words(StartsAt)))]
-OutcomeName: TypeAlias = Annotated[Text, AfterValidator(known("outcome", _words(Outcome)))]
+ProtocolName: TypeAlias = Annotated[Text, *_named("protocol", WIRES)]
+CheckName: TypeAlias = Annotated[Text, *_named("check", CHECKS)]
+ParameterName: TypeAlias = Annotated[Text, *_named("budget parameter", BUDGETS)]
+PresetName: TypeAlias = Annotated[
+    Text, AfterValidator(_preset), WithJsonSchema({"type": "string", "examples": list(presets())})
+]
+ClockName: TypeAlias = Annotated[Text, *_named("clock", map(str, Clock))]
+StartName: TypeAlias = Annotated[Text, *_named("start", map(str, StartsAt))]
+OutcomeName: TypeAlias = Annotated[Text, *_named("outcome", map(str, Outcome))]
 Headers: TypeAlias = dict[HeaderName, HeaderValue]
 
 

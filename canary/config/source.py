@@ -99,6 +99,14 @@ def read(path: File, file: str) -> Document:
     return document
 
 
+def is_file(path: File) -> bool:
+    """False also where a name cannot be one, or a folder on the way may not be read."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
 def _text(path: File) -> str:
     try:
         if not path.is_file():
@@ -169,6 +177,9 @@ class _Reader:
 
     def _read(self, node: yaml.Node, path: Path) -> Json:
         match node:
+            case yaml.MappingNode() | yaml.SequenceNode() if node.tag not in {f"{_TAG}map", f"{_TAG}seq"}:
+                self._tagged(node, path)
+                return None
             case yaml.MappingNode():
                 return self._mapping(node, path)
             case yaml.SequenceNode():
@@ -229,9 +240,12 @@ class _Reader:
                 return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
             case "int" | "float":
                 self._problem(node, path, "a number of too many digits", f"at most {_MAX_DIGITS}")
-            case tag:
-                self._problem(node, path, f"the tag {quoted(tag)}", "plain values without tags")
+            case _:
+                self._tagged(node, path)
         return None
+
+    def _tagged(self, node: yaml.Node, path: Path) -> None:
+        self._problem(node, path, f"the tag {quoted(node.tag.removeprefix(_TAG))}", "plain values without tags")
 
     def _problem(self, node: yaml.Node, path: Path, found: str, expected: str) -> None:
         line = node.start_mark.line + 1

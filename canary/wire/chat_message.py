@@ -99,8 +99,7 @@ class ChatMessage:
                 flushed = self._tags.flush(at)
                 self._tags.tool_call()
                 return [*flushed, ToolCallDelta(at=at, text=text)]
-            case Channel.REFUSAL:
-                return [RefusalDelta(at=at, text=text)]
+        return [RefusalDelta(at=at, text=text)]
 
 
 def _first_choice(document: Object) -> Object | None:

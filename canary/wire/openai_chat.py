@@ -203,15 +203,12 @@ class Decoder:
 
 def _keepalive(item: SseComment | SseBlankLine | SseEmptyEvent) -> list[StreamEvent]:
     at = item.at
-    match item:
-        case SseComment():
-            return [KeepAlive(at=at, form=KeepAliveForm.COMMENT)]
-        case SseBlankLine():
-            return [KeepAlive(at=at, form=KeepAliveForm.BLANK)]
-        case SseEmptyEvent():
-            detail = excerpt(item.event or ", ".join(item.fields))
-            flaw = Violation(at=at, kind=ViolationKind.EVENT_WITHOUT_DATA, detail=detail)
-            return [KeepAlive(at=at, form=KeepAliveForm.EMPTY_EVENT), flaw]
+    if isinstance(item, SseEmptyEvent):
+        detail = excerpt(item.event or ", ".join(item.fields))
+        flaw = Violation(at=at, kind=ViolationKind.EVENT_WITHOUT_DATA, detail=detail)
+        return [KeepAlive(at=at, form=KeepAliveForm.EMPTY_EVENT), flaw]
+    form = KeepAliveForm.COMMENT if isinstance(item, SseComment) else KeepAliveForm.BLANK
+    return [KeepAlive(at=at, form=form)]
 
 
 def _is_whole(data: str) -> bool:

@@ -138,27 +138,27 @@ UNCLEAR = [
     ("It is 12, found in 3 steps.", "12"),
     ("The rooms 11, 345", "11"),
 ]
-NO_NUMBER = ["I cannot say.", "ANSWER: <number>", "ANSWER: twelve", "정답: 없음", "v1.2.3", "<b></b>"]
+NO_NUMBER = ["1,234.5.6", "I cannot say.", "ANSWER: <number>", "ANSWER: twelve", "정답: 없음", "v1.2.3", "<b></b>"]
 
 
 @pytest.mark.parametrize(("text", "expected"), RIGHT)
 def test_right(text, expected):
-    assert (PASS, "right") == judged(text, expected)
+    assert judged(text, expected) == (PASS, "right")
 
 
 @pytest.mark.parametrize(("text", "expected"), WRONG)
 def test_wrong(text, expected):
-    assert (FAIL, "wrong_answer") == judged(text, expected)
+    assert judged(text, expected) == (FAIL, "wrong_answer")
 
 
 @pytest.mark.parametrize(("text", "expected"), UNCLEAR)
 def test_what_can_be_read_in_two_ways_fails_nobody(text, expected):
-    assert (UNKNOWN, "unclear") == judged(text, expected)
+    assert judged(text, expected) == (UNKNOWN, "unclear")
 
 
 @pytest.mark.parametrize("text", NO_NUMBER)
 def test_no_number(text):
-    assert (FAIL, "no_answer") == judged(text)
+    assert judged(text) == (FAIL, "no_answer")
 
 
 @pytest.mark.parametrize(
@@ -181,14 +181,18 @@ def test_out_of_tokens(text, finish, status, reason):
     [
         pytest.param(evidence(), "nothing_visible", id="nothing at all"),
         pytest.param(evidence(VisibleDelta(at=1.0, text=" \n")), "nothing_visible", id="white space"),
-        pytest.param(evidence(ReasoningDelta(at=1.0, text="ANSWER: 12", source="r")), "nothing_visible", id="reasoning"),
+        pytest.param(
+            evidence(ReasoningDelta(at=1.0, text="ANSWER: 12", source="r")), "nothing_visible", id="reasoning"
+        ),
         pytest.param(
             evidence(VisibleDelta(at=1.0, text="ANSWER: 12"), Relabelled(at=2.0, tag="</think>")),
             "nothing_visible",
             id="visible text that was reasoning",
         ),
         pytest.param(
-            evidence(VisibleDelta(at=1.0, text="ANSWER: 12"), end=Disconnected(at=2.0, phase=Phase.BODY)), "cut", id="cut"
+            evidence(VisibleDelta(at=1.0, text="ANSWER: 12"), end=Disconnected(at=2.0, phase=Phase.BODY)),
+            "cut",
+            id="cut",
         ),
         pytest.param(evidence(end=HttpRejected(at=1.0, status=500)), "rejected", id="rejected"),
         pytest.param(evidence(end=HttpRejected(at=1.0, status=429)), "rate_limited", id="rate limit"),
@@ -202,25 +206,25 @@ def test_what_cannot_be_judged_is_unknown(given, reason):
 def test_a_right_answer_in_the_reasoning_is_not_right():
     reasoning = ReasoningDelta(at=1.0, text="so ANSWER: 12", source="reasoning")
     (verdict,) = check(evidence(reasoning, VisibleDelta(at=2.0, text="ANSWER: 13")))
-    assert (FAIL, "wrong_answer") == (verdict.status, verdict.reason)
+    assert (verdict.status, verdict.reason) == (FAIL, "wrong_answer")
 
 
 def test_an_answer_in_many_pieces():
     pieces = [VisibleDelta(at=1.0, text=character) for character in "x = 3\nANSWER: 12"]
-    assert [PASS] == [verdict.status for verdict in check(evidence(*pieces))]
+    assert [verdict.status for verdict in check(evidence(*pieces))] == [PASS]
 
 
 def test_text_after_a_relabelled_part_is_the_answer():
     events = [VisibleDelta(at=1.0, text="13?"), Relabelled(at=2.0, tag="</think>"), VisibleDelta(at=3.0, text="12")]
-    assert [PASS] == [verdict.status for verdict in check(evidence(*events))]
+    assert [verdict.status for verdict in check(evidence(*events))] == [PASS]
 
 
 def test_without_a_known_answer_there_is_no_verdict():
-    assert [] == check(evidence(VisibleDelta(at=1.0, text="12"), expected=None))
+    assert check(evidence(VisibleDelta(at=1.0, text="12"), expected=None)) == []
 
 
 def test_only_the_end_of_a_long_text_is_read():
-    assert (FAIL, "wrong_answer") == judged("ANSWER: 12\n" + "x" * 70_000 + "\nanswered 13")
+    assert judged("ANSWER: 12\n" + "x" * 70_000 + "\nanswered 13") == (FAIL, "wrong_answer")
 
 
 def test_the_message_has_both_numbers_and_not_the_whole_text():

@@ -31,7 +31,7 @@ class EchoDecoder:
     def feed(self, read: Read) -> list[StreamEvent]:
         return [BytesReceived(at=read.at, size=len(read.data))]
 
-    def close(self, at: float) -> list[StreamEvent]:
+    def close(self, _at: float) -> list[StreamEvent]:
         return []
 
 

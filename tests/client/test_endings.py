@@ -57,7 +57,10 @@ def about(end):
         pytest.param([(0, head(204))], (Completed, None, ""), b"", id="no body"),
         pytest.param([(0, whole(b""))], (Completed, None, ""), b"", id="empty body"),
         pytest.param(
-            [(0, SSE_HEAD_UNTIL_CLOSE), (0.01, b"abc"), (0.01, Cut.FIN)], (Completed, None, ""), b"abc", id="until close"
+            [(0, SSE_HEAD_UNTIL_CLOSE), (0.01, b"abc"), (0.01, Cut.FIN)],
+            (Completed, None, ""),
+            b"abc",
+            id="until close",
         ),
         pytest.param(
             [(0, head(version="1.0")), (0.01, b"abc"), (0.01, Cut.FIN)], (Completed, None, ""), b"abc", id="http/1.0"
@@ -323,7 +326,9 @@ async def test_the_byte_cap(ask):
 async def test_cancelled_it_returns_what_it_has(ask, script, reads):
     async with LlmServer(script) as server:
         reading = asyncio.Event()
-        task = asyncio.create_task(ask(server.url, stop=lambda e: reading.set() if isinstance(e, BytesReceived) else None))
+        task = asyncio.create_task(
+            ask(server.url, stop=lambda e: reading.set() if isinstance(e, BytesReceived) else None)
+        )
         await (reading.wait() if reads else server.arrived.wait())
         task.cancel()
         asked = await task
@@ -351,7 +356,9 @@ async def test_a_bug_of_ours_is_not_an_ending(ask):
 
 
 @pytest.mark.parametrize(
-    "error", [ZeroDivisionError(), KeyError("x"), RuntimeError("x"), ValueError("x")], ids=lambda error: type(error).__name__
+    "error",
+    [ZeroDivisionError(), KeyError("x"), RuntimeError("x"), ValueError("x")],
+    ids=lambda error: type(error).__name__,
 )
 def test_what_no_row_names_is_not_translated(error):
     failure = Failure(error=error, at=1.0, phase=Phase.BODY, closed_in_order=False, broken=None)
@@ -365,9 +372,8 @@ def _trust(authority) -> TlsOptions:
 def _refuse(listener: socket.socket, context: ssl.SSLContext) -> None:
     """OpenSSL's own server sends its alert; asyncio's drops it."""
     connection, _ = listener.accept()
-    with connection:
-        with pytest.raises(ssl.SSLError):
-            context.wrap_socket(connection, server_side=True)
+    with connection, pytest.raises(ssl.SSLError):
+        context.wrap_socket(connection, server_side=True)
 
 
 class TestTls:
@@ -405,7 +411,9 @@ class TestTls:
     async def test_a_missing_client_certificate(self, ask, authority):
         """TLS 1.3 lets the client send before the server has looked at its certificate; the refusal comes after."""
         with socket.create_server(("127.0.0.1", 0)) as listener:
-            accept = asyncio.get_running_loop().run_in_executor(None, _refuse, listener, authority.server(client_cert=True))
+            accept = asyncio.get_running_loop().run_in_executor(
+                None, _refuse, listener, authority.server(client_cert=True)
+            )
             end = (await ask(f"https://localhost:{listener.getsockname()[1]}/", tls=_trust(authority))).exchange.end
             await accept
         assert (ConnectFailed, Phase.TLS) == about(end)[:2]

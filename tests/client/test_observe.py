@@ -54,7 +54,9 @@ async def test_a_replay_of_the_exchange_is_the_same_observation():
 
 
 async def test_a_rejection_has_the_servers_message():
-    async with LlmServer([(0, whole(b'{"error": {"message": "no such model"}}', 404, content_type="application/json"))]) as s:
+    async with LlmServer(
+        [(0, whole(b'{"error": {"message": "no such model"}}', 404, content_type="application/json"))]
+    ) as s:
         seen = await ask(s.url)
     assert isinstance(seen.end, HttpRejected)
     assert (seen.end.status, seen.end.message) == (404, "no such model")

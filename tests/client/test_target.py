@@ -18,7 +18,9 @@ KEY = "sk-live-0123456789"
         pytest.param({"url": "http:///v1"}, "url must be", id="no host"),
         pytest.param({"url": "http://[::1/v1"}, "url must be", id="not a url"),
         pytest.param({"proxy": "proxy:3128"}, "proxy must be", id="a proxy without a scheme"),
-        pytest.param({"headers": {"X-Key": Secret(f"{KEY}\n")}}, "'X-Key' cannot be sent", id="a key with a line break"),
+        pytest.param(
+            {"headers": {"X-Key": Secret(f"{KEY}\n")}}, "'X-Key' cannot be sent", id="a key with a line break"
+        ),
         pytest.param({"headers": {"X\r\nA": "1"}}, "cannot be sent", id="a name with a line break"),
         pytest.param(
             {"url": "http://me:pw@agent/v1", "headers": {"authorization": "x"}}, "only one", id="two authorizations"
@@ -36,7 +38,9 @@ def test_what_cannot_be_sent_is_refused_before_it_is_tried(changed, message):
     [
         pytest.param("http://agent:8000/v1/chat", "http://agent:8000/v1/chat", id="as it is"),
         pytest.param("https://me:secret@agent/v1#part", "https://agent/v1", id="user info and fragment"),
-        pytest.param("https://x/v1?key=AIza&api-version=2024-06-01", "https://x/v1?key=***&api-version=2024-06-01", id="query"),
+        pytest.param(
+            "https://x/v1?key=AIza&api-version=2024-06-01", "https://x/v1?key=***&api-version=2024-06-01", id="query"
+        ),
         pytest.param("https://x/v1?a=1&a=2", "https://x/v1?a=***&a=***", id="a repeated key"),
     ],
 )
@@ -71,13 +75,16 @@ async def test_what_the_server_gets(ask):
     [request] = server.requests
     assert (request.method, request.target) == ("POST", "/v1/chat/completions")
     assert request.json == {"model": "m", "text": "ü\ud800"}
-    assert request.headers.items() >= {
-        "authorization": f"Bearer {KEY}",
-        "user-agent": "reasoning-canary/1",
-        "x-canary-probe": "deep",
-        "content-type": "application/json",
-        "accept-encoding": "identity",
-    }.items()
+    assert (
+        request.headers.items()
+        >= {
+            "authorization": f"Bearer {KEY}",
+            "user-agent": "reasoning-canary/1",
+            "x-canary-probe": "deep",
+            "content-type": "application/json",
+            "accept-encoding": "identity",
+        }.items()
+    )
     assert "cookie" not in request.headers
 
 
@@ -93,7 +100,11 @@ async def test_the_callers_own_headers_win(ask):
     [
         pytest.param([(0, whole(b'{"error": "bad key ' + KEY.encode() + b'"}', 401))], id="in an error body"),
         pytest.param(
-            [(0, SSE_HEAD), (0, chunk(b"data: " + KEY[:8].encode())), (0.05, chunk(KEY[8:].encode() + b"\n\n") + LAST_CHUNK)],
+            [
+                (0, SSE_HEAD),
+                (0, chunk(b"data: " + KEY[:8].encode())),
+                (0.05, chunk(KEY[8:].encode() + b"\n\n") + LAST_CHUNK),
+            ],
             id="split over two reads",
         ),
         pytest.param([(0, whole(b"", x_request=f"Bearer {KEY}"))], id="in a header"),

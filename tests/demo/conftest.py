@@ -1,3 +1,4 @@
+import socket
 from contextlib import asynccontextmanager
 
 import pytest
@@ -20,3 +21,11 @@ def demo():
             yield running, {hop.name: hop for hop in running.pipeline().hops}
 
     return start
+
+
+@pytest.fixture
+def unused_base():
+    """A base URL where nobody listens for as long as the test runs: the port is bound, and not listened on."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"

@@ -1,34 +1,11 @@
-import json
-from pathlib import Path
-
 import pytest
 from aiohttp import ClientSession
 
 from canary.demo.generation import Model
 from tests.fakes.demo_client import ask
+from tests.fakes.recorded import chunks_of, shapes
 
-RECORDED = Path(__file__).parent.parent / "transcripts" / "recorded"
 SHORT = Model(reasoning_tokens=40, answer_tokens=12, stream_interval=3)
-
-
-def recorded_chunks(name: str) -> list[dict]:
-    path = RECORDED / f"{name}.jsonl"
-    if not path.exists():
-        pytest.skip(f"{name} is not recorded here")
-    data = "".join(json.loads(line).get("data", "") for line in path.read_text(encoding="utf-8").splitlines())
-    return [json.loads(block[5:]) for block in data.split("\n\n") if block.startswith("data: {")]
-
-
-def shapes(chunks: list[dict]) -> set[tuple]:
-    """The keys of each chunk, of its choice and of its delta."""
-    return {
-        (
-            frozenset(chunk),
-            *((frozenset(choice), frozenset(choice["delta"])) for choice in chunk["choices"]),
-            frozenset(chunk.get("usage") or ()),
-        )
-        for chunk in chunks
-    }
 
 
 @pytest.mark.parametrize(
@@ -41,10 +18,9 @@ def shapes(chunks: list[dict]) -> set[tuple]:
     ],
 )
 async def test_chunks_have_the_keys_of_a_recorded_vllm(demo, recording, options):
-    """The one shape that is ours: real vLLM ends a length cut on a text chunk, so both carry `stop_reason`."""
     async with demo(model=SHORT) as (_, hops):
         seen = await ask(hops["engine"], thinking_token_budget=16, stream_options=options)
-    assert shapes(recorded_chunks(recording)) == shapes(seen.chunks)
+    assert shapes(chunks_of(recording)) == shapes(seen.chunks)
 
 
 async def test_a_stream_tells_role_reasoning_content_finish_usage_and_done(demo):

@@ -1,7 +1,6 @@
 """Each fault at each kind of hop where it makes sense, seen on the wire of that hop by a client of no sophistication."""
 
 import asyncio
-import zlib
 
 import pytest
 
@@ -146,11 +145,6 @@ async def compressed(hop):
     framed, _ = await ask_raw(hop)
     assert b"[DONE]" not in framed
     assert b"\x1f\x8b" in framed
-
-
-def before_content(seen):
-    first = next(i for i, block in enumerate(seen.blocks) if '"content":" ' in block or '"content":"W' in block)
-    return seen.blocks[:first]
 
 
 async def pinged(hop):
@@ -312,7 +306,7 @@ async def test_a_fault_shows_on_the_wire_of_its_hop(demo, name, kind):
 @pytest.mark.parametrize("name", sorted(FAULTS))
 async def test_without_the_fault_its_expectation_fails(demo, name):
     """Else the table above would prove nothing."""
-    with pytest.raises((AssertionError, KeyError, TypeError, StopIteration, zlib.error, pytest.fail.Exception)):
+    with pytest.raises((AssertionError, KeyError, TypeError, pytest.fail.Exception)):
         async with demo() as (_, hops):
             kind = "engine" if "engine" in FAULTS[name].kinds else "gateway"
             await SEEN[name](hops[kind])

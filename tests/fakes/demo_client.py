@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -101,23 +101,29 @@ async def ask(hop, **extra) -> Seen:
     return seen
 
 
-async def ask_raw(hop, **extra) -> tuple[bytes, str]:
-    """All bytes of the answer, framing included, and how the socket ended: `fin` or `rst`."""
+async def ask_unread(hop, **extra) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """An open connection on which the request was sent and nothing was read."""
     url = urlsplit(hop.url)
     payload = json.dumps(body(hop, **extra)).encode()
     reader, writer = await asyncio.open_connection(url.hostname, url.port)
     writer.write(f"POST {url.path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(payload)}\r\n".encode())
     writer.write(b"Connection: close\r\n\r\n" + payload)
-    got = b""
+    return reader, writer
+
+
+async def read_to_end(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> tuple[bytes, str]:
+    """All bytes of the answer, framing included, and how the socket ended: `fin` or `rst`."""
+    got, end = b"", "fin"
     try:
         while piece := await reader.read(65536):
             got += piece
     except ConnectionResetError:
-        return got, "rst"
-    finally:
-        writer.close()
-        try:
-            await writer.wait_closed()
-        except ConnectionResetError:
-            pass
-    return got, "fin"
+        end = "rst"
+    writer.close()
+    with suppress(ConnectionError):
+        await writer.wait_closed()
+    return got, end
+
+
+async def ask_raw(hop, **extra) -> tuple[bytes, str]:
+    return await read_to_end(*await ask_unread(hop, **extra))

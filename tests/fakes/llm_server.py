@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 
 class Cut(Enum):
@@ -70,7 +70,7 @@ class LlmServer:
         host = "localhost" if self._tls else self._host
         return f"{'https' if self._tls else 'http'}://{host}:{self.port}/v1/chat/completions"
 
-    async def __aenter__(self) -> LlmServer:
+    async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._connected, self._host, 0, ssl=self._tls)
         self.port = self._server.sockets[0].getsockname()[1]
         return self

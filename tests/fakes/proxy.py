@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from typing import Self
 from urllib.parse import urlsplit
 
 from tests.fakes.llm_server import Request, read_request
@@ -17,7 +18,7 @@ class Proxy:
         self._refuse = refuse
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def __aenter__(self) -> Proxy:
+    async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
         return self

@@ -68,6 +68,13 @@ def test_thinking_switched_off(name: str, switch: str, request: pytest.FixtureRe
     assert printed.measurement["reasoning_chars"] == 0
 
 
+def test_the_canned_question(engine: Hop):
+    """Where nobody says what to ask, canary does. What this model makes of it is not worth a check."""
+    printed = probe(engine, "tiny", "--max-tokens", "64", question=())
+    assert judged(printed, "reachable") == ("PASS", "answered")
+    assert judged(printed, "complete") == ("PASS", "ended")
+
+
 def test_each_hop_is_recognised(engine: Hop, gateway: Hop):
     direct = probe(engine, "tiny", *TREATED).measurement["fingerprint"]
     assert (direct["reasoning_field"], direct["server"]) == ("reasoning", "uvicorn")
@@ -135,11 +142,20 @@ def test_an_unknown_model(name: str, reason: str, status: int, request: pytest.F
     assert printed.code == 1
 
 
-def test_a_wrong_key(gateway: Hop):
-    stranger = Hop(name=gateway.name, port=gateway.port, process=gateway.process, api_key="sk-0123456789abcdef-wrong")
+@pytest.mark.parametrize(
+    ("key", "reason", "says"),
+    [
+        pytest.param(None, "auth", "No api key passed in", id="none"),
+        # Without a database LiteLLM does not call an unknown key unauthorized.
+        pytest.param("sk-0123456789abcdef-wrong", "rejected", "No connected db", id="unknown"),
+    ],
+)
+def test_a_key_that_opens_nothing(key: str | None, reason: str, says: str, gateway: Hop):
+    stranger = Hop(name=gateway.name, port=gateway.port, process=gateway.process, api_key=key)
     printed = probe(stranger, "tiny", "--max-tokens", "64")
-    assert judged(printed, "reachable") == ("FAIL", "auth")
-    assert "0123456789abcdef" not in printed.err + str(printed.out)
+    assert judged(printed, "reachable") == ("FAIL", reason)
+    assert says in printed.verdict("reachable")["message"]
+    assert key is None or key not in printed.err + str(printed.out)
 
 
 def test_an_engine_without_reasoning_parser(noparser: Hop, gateway: Hop):

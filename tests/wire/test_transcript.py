@@ -77,6 +77,11 @@ def test_the_form():
     assert exchange == loads(dumps(exchange), source="t")
 
 
+def test_an_exchange_without_headers_survives():
+    exchange = replace(exchange_of(b"", end=ConnectFailed(at=1.0, phase=Phase.DNS)), head=None)
+    assert exchange == loads(dumps(exchange), source="t")
+
+
 def test_half_a_surrogate_pair_survives():
     exchange = replace(exchange_of(b"x"), request={"q": "\ud800"})
     assert dumps(exchange).isascii()

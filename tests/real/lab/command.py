@@ -12,6 +12,8 @@ from typing import Any
 from tests.real.lab.hop import Hop
 
 KEY_VARIABLE = "LAB_API_KEY"
+# Greedy, and always the same words: the same weights then say the same nonsense, and never happen to close their thinking.
+QUESTION = ("--prompt", "Prove that there are infinitely many primes.", "--temperature", "0")
 RUN_LIMIT_S = 150.0
 
 
@@ -35,9 +37,9 @@ class Printed:
         return only
 
 
-def arguments(hop: Hop, model: str, *more: str) -> list[str]:
+def arguments(hop: Hop, model: str, *more: str, question: tuple[str, ...] = QUESTION) -> list[str]:
     argv = [str(Path(sys.executable).with_name("canary")), "probe", "--url", hop.url, "--model", model, "--json"]
-    return [*argv, *(("--api-key-env", KEY_VARIABLE) if hop.api_key else ()), *more]
+    return [*argv, *(("--api-key-env", KEY_VARIABLE) if hop.api_key else ()), *question, *more]
 
 
 def environment(hop: Hop) -> Mapping[str, str]:
@@ -49,9 +51,9 @@ def printed(code: int, out: str, err: str) -> Printed:
     return Printed(code=code, out=json.loads(out), err=err)
 
 
-def probe(hop: Hop, model: str, *more: str) -> Printed:
+def probe(hop: Hop, model: str, *more: str, question: tuple[str, ...] = QUESTION) -> Printed:
     done = subprocess.run(
-        arguments(hop, model, *more),
+        arguments(hop, model, *more, question=question),
         env=environment(hop),
         stdin=subprocess.DEVNULL,
         capture_output=True,
