@@ -22,8 +22,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import StrEnum
+from math import ceil
 
-from canary.checks.budget_arms import Arms, Outcome, Reading, Ruling, answers, read, refusal, verdict
+from canary.checks.budget_arms import Arms, Outcome, Reading, Ruling, answers, hides, read, refusal, verdict
 from canary.checks.evidence import Evidence
 from canary.checks.reasoning_count import ReasoningMeter, TokenRange, exactly
 from canary.core.budget import Budget, BudgetKind
@@ -78,7 +79,7 @@ class TreatmentRule:
 
     def __call__(self, event: StreamEvent) -> str | None:
         low = self._counter.at_least(event)
-        return f"{OVER_BUDGET}: at least {low:.0f} reasoning tokens" if low > self._limit else None
+        return f"{OVER_BUDGET}: at least {ceil(low)} reasoning tokens" if low > self._limit else None
 
 
 class ControlRule:
@@ -90,7 +91,7 @@ class ControlRule:
 
     def __call__(self, event: StreamEvent) -> str | None:
         low = self._counter.at_least(event)
-        return f"{LONG_ENOUGH}: at least {low:.0f} reasoning tokens" if low >= self._needed else None
+        return f"{LONG_ENOUGH}: at least {int(low)} reasoning tokens" if low >= self._needed else None
 
 
 class ControlLength(StrEnum):
@@ -191,7 +192,7 @@ class _Cap:
         if not self.treatment.settled or control is None or count.high > _CLEARLY_BELOW * control.low:
             return None
         slack = self.within - self.tokens
-        floors = (floor for floor in KNOWN_FLOORS if floor > self.tokens)
+        floors = (floor for floor in KNOWN_FLOORS if floor > self.twice)
         return next((floor for floor in floors if 0.9 * floor <= ended <= 1.1 * floor + slack), None)
 
     def _ended(self, count: TokenRange, arms: Arms) -> Ruling:
@@ -306,7 +307,7 @@ def _hidden(treatment: Reading, control: Reading | None) -> Ruling:
         return _unclear("no reasoning is shown or reported, and there is no usable answer without it to compare with")
     if control.chars:
         return _unclear(f"{_cut(treatment)} before it was clear what was reasoning")
-    if not (_hides(treatment) or _hides(control)):
+    if not (hides(treatment) or hides(control)):
         return Ruling(outcome=Outcome.NO_REASONING, because="no reasoning is shown or reported, with it or without it")
     first_s = treatment.evidence.measurement.time_to_first_visible_content_s
     control_s = control.evidence.measurement.time_to_first_visible_content_s
@@ -316,13 +317,6 @@ def _hidden(treatment: Reading, control: Reading | None) -> Ruling:
     if control_s > _TIMES_FASTER * first_s and control_s - first_s >= _LEAST_DIFFERENCE_S:
         return Ruling(outcome=Outcome.HONOURED, because=f"reasoning is hidden here, but its time is not: {times}")
     return _unclear(f"reasoning is hidden here and its time tells too little: {times}")
-
-
-def _hides(reading: Reading) -> bool:
-    evidence = reading.evidence
-    below = evidence.below is not None and evidence.below.reasoning_chars > 0
-    reported = reading.count is not None and reading.count.low > 0
-    return reading.present or reported or below or evidence.forwards_reasoning is False
 
 
 def _length(control: Reading, needed: int) -> ControlLength:

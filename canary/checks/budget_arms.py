@@ -121,6 +121,14 @@ def read(evidence: Evidence, budget: Budget, chars_per_token: float | None) -> R
     )
 
 
+def hides(reading: Reading) -> bool:
+    """Whether it is known that there is reasoning which this hop does not show."""
+    evidence = reading.evidence
+    below = evidence.below is not None and evidence.below.reasoning_chars > 0
+    reported = reading.count is not None and reading.count.low > 0
+    return reading.present or reported or below or evidence.forwards_reasoning is False
+
+
 def verdict(test: BudgetTest, hop: str, ruling: Ruling) -> Verdict:
     """The ruling held against what is expected at this hop."""
     expected = test.expect_at.get(hop, test.expect)

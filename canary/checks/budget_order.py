@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-from canary.checks.budget_arms import Arms, Outcome, Reading, Ruling, answers, read, refusal, verdict
+from canary.checks.budget_arms import Arms, Outcome, Reading, Ruling, answers, hides, read, refusal, verdict
 from canary.checks.evidence import Evidence
 from canary.core.budget import Budget
 from canary.core.spec import BudgetTest
@@ -97,11 +97,11 @@ def _much_more(more: float, less: float) -> bool:
 
 
 def _amounts(readings: dict[str, list[Reading]]) -> tuple[list[_Amounts] | None, str]:
-    """In tokens where every answer tells them; else in characters, where any is shown; else None."""
+    """In tokens where every answer tells them, else in characters; None where reasoning is hidden and not reported."""
     every = [reading for found in readings.values() for reading in found]
     shown = any(reading.chars for reading in every)
-    exact = all(reading.count.exact if reading.count else shown for reading in every)
-    if not shown and any(reading.count is None for reading in every):
+    exact = all(reading.count is None or reading.count.exact for reading in every)
+    if not shown and any(reading.count is None and hides(reading) for reading in every):
         return None, ""
     return [
         _Amounts(

@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from canary.core.spec import Assignment, BudgetTest, Pipeline, Plan, Prices, Probe
-from canary.core.units import format_duration
+from canary.core.units import format_duration, plural
 from canary.wire.budgets import BUDGETS
 
 _DAY_S = 86_400.0
@@ -83,16 +83,20 @@ def describe_estimate(estimate: Estimate) -> list[str]:
     """Lines for a terminal: each probe's run, then the day."""
     prices = estimate.pipeline.prices
     lines = [_line(probe, prices) for probe in estimate.probes]
-    usual, upper = estimate.usual_per_day, estimate.upper_per_day
-    day = f"a day: usually up to {_amount(usual, prices)}, never more than {_amount(upper, prices)} on schedule"
-    return [*lines, day] if upper.total else lines
+    day = _range(estimate.usual_per_day, estimate.upper_per_day, prices)
+    return [*lines, f"a day: {day}"] if estimate.upper_per_day.total else lines
 
 
 def _line(probe: ProbeEstimate, prices: Prices | None) -> str:
     often = f"every {format_duration(_DAY_S / probe.runs_per_day)}" if probe.runs_per_day else "on demand"
-    usual, upper = _amount(probe.usual, prices), _amount(probe.upper, prices)
-    cost = f"up to {upper}" if usual == upper else f"usually up to {usual}, never more than {upper}"
-    return f"{probe.probe}, {often}: {probe.requests} requests a run, {cost}"
+    requests = plural(probe.requests, "request")
+    return f"{probe.probe}, {often}: {requests} a run, {_range(probe.usual, probe.upper, prices)}"
+
+
+def _range(usual: Tokens, upper: Tokens, prices: Prices | None) -> str:
+    if usual == upper:
+        return f"up to {_amount(upper, prices)}"
+    return f"usually up to {_amount(usual, prices)}, never more than {_amount(upper, prices)}"
 
 
 def _amount(tokens: Tokens, prices: Prices | None) -> str:

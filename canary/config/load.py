@@ -35,8 +35,10 @@ def load_plan(paths: Sequence[File], *, env: Mapping[str, str]) -> Plan:
         files.add_named(path)
     checked = [_checked(document, env) for document in files.documents]
     views = [view for view, _ in checked]
-    together = list(_problems_together(views, paths))
-    problems = [*files.problems, *(p for d in files.documents for p in d.problems), *together]
+    problems = [*files.problems, *(p for d in files.documents for p in d.problems), *_same_names(views)]
+    if not problems and not any(view.at("pipelines").data for view in views):
+        named = " ".join(map(str, paths)) or "no file"
+        problems = [Problem(file=named, found="no pipeline", expected='at least one below "pipelines"')]
     if problems:
         raise ConfigError(_in_order(problems, [document.file for document in files.documents]))
     return build((view.document.folder, config) for view, config in checked if config is not None)
@@ -116,14 +118,10 @@ def _checked(document: Document, env: Mapping[str, str]) -> tuple[View, ConfigFi
     return view, config
 
 
-def _problems_together(views: Sequence[View], paths: Sequence[File]) -> Iterator[Problem]:
-    pipelines = [pipeline for view in views for pipeline in view.at("pipelines").items()]
+def _same_names(views: Sequence[View]) -> Iterator[Problem]:
+    pipelines = (pipeline for view in views for pipeline in view.at("pipelines").items())
     names = ((pipeline.at("name"), pipeline.text("name")) for pipeline in pipelines)
-    yield from repeated(names, "a second pipeline of this name", "a name of its own for each pipeline")
-    unread = any(view.document.problems for view in views)
-    if not pipelines and not unread:
-        files = views[0].document.file if views else " ".join(map(str, paths)) or "no file"
-        yield Problem(file=files, found="no pipeline", expected='at least one below "pipelines"')
+    return repeated(names, "a second pipeline of this name", "a name of its own for each pipeline")
 
 
 def _in_order(problems: Iterable[Problem], files: Sequence[str]) -> Iterator[Problem]:

@@ -23,7 +23,7 @@ from canary.core.observation import Json
 
 _MAX_BYTES = 2**20
 _MAX_DEPTH = 40
-_MAX_VALUES = 100_000
+_MAX_VALUES = 20_000
 _MAX_DIGITS = 30  # more than any number here needs; Python refuses to read some thousand
 _TAG = "tag:yaml.org,2002:"
 

@@ -26,11 +26,12 @@ AnswerFor: TypeAlias = Callable[[str], str | None]
 
 @dataclass(slots=True)
 class Load:
-    """What the engine is busy with. `idle` is set while it generates for nobody."""
+    """What the engine is busy with. `idle` is set while it generates for nobody, `busy` while it does for somebody."""
 
     running: int = 0
     tokens: int = 0
     idle: asyncio.Event = field(default_factory=asyncio.Event)
+    busy: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
         self.idle.set()
@@ -38,11 +39,13 @@ class Load:
     def __enter__(self) -> None:
         self.running += 1
         self.idle.clear()
+        self.busy.set()
 
     def __exit__(self, *_reason: object) -> None:
         self.running -= 1
         if not self.running:
             self.idle.set()
+            self.busy.clear()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,7 +61,7 @@ class Demo:
     limits: Limits
     model: Model
     load: Load
-    hops: Mapping[str, _FaultyHop]
+    hops: Mapping[str, FaultyHop]
 
     def set_faults(self, faults: FaultNames) -> None:
         """Exactly these faults from now on; requests in flight keep what they began with."""
@@ -139,12 +139,12 @@ async def demo_pipeline(
     """
     rows = resolve(faults)
     fitted, scaled, load = _at_scale(model or Model(), scale), limits.scaled(scale), Load()
-    hops: dict[str, _FaultyHop] = {}
+    hops: dict[str, FaultyHop] = {}
     urls: dict[str, str] = {}
     async with AsyncExitStack() as stack:
 
         async def start(kind: HopKind, serve: Serve, get: Mapping[str, Json] = _HEALTH) -> None:
-            hops[kind] = _FaultyHop(serve=serve, scale=scale, faults=rows[kind])
+            hops[kind] = FaultyHop(serve=serve, scale=scale, faults=rows[kind])
             urls[kind] = await stack.enter_async_context(served(hops[kind], get))
 
         async def reader(kind: HopKind, *, inflate: bool = True) -> Below:
@@ -175,7 +175,7 @@ def _at_scale(model: Model, scale: float) -> Model:
 
 
 @dataclass(slots=True, kw_only=True)
-class _FaultyHop:
+class FaultyHop:
     """A hop and the faults that it has now."""
 
     serve: Serve

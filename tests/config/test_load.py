@@ -42,26 +42,30 @@ def test_a_good_file_loads(path: Path, env: dict[str, str]):
 
 
 def test_includes_come_after_their_file_and_each_once(corners: Plan):
-    assert ["corners", "same-but-parallel", "even-more"] == [pipeline.name for pipeline in corners.pipelines]
+    assert [pipeline.name for pipeline in corners.pipelines] == ["corners", "same-but-parallel", "even-more"]
 
 
 def test_scalars_are_those_of_yaml_1_2(corners: Plan):
     pipeline = corners.pipelines[0]
-    assert {"country": "no", "tier": "1", "at": "12:30:00", "day": "2026-01-01", "empty-looking": "null"} == dict(
-        pipeline.labels
-    )
-    assert "no" == pipeline.hops[0].name
-    assert {
+    assert dict(pipeline.labels) == {
+        "country": "no",
+        "tier": "1",
+        "at": "12:30:00",
+        "day": "2026-01-01",
+        "empty-looking": "null",
+    }
+    assert pipeline.hops[0].name == "no"
+    assert dict(pipeline.hops[1].body) == {
         "price": "${not a reference}",
         "nested": [1, 2.5, True, None, {"a": "b"}],
         "hex": 16,
         "exp": 1000.0,
-    } == dict(pipeline.hops[1].body)
+    }
 
 
 def test_references_are_opened_where_nothing_is_secret(corners: Plan):
     hop = corners.pipelines[0].hops[1]
-    assert ("http://vllm.example.com:8000/v1/chat/completions", "env-model") == (hop.url, hop.model)
+    assert (hop.url, hop.model) == ("http://vllm.example.com:8000/v1/chat/completions", "env-model")
 
 
 def test_secrets_stay_secrets_and_headers_meet_in_any_case(corners: Plan):
@@ -75,7 +79,7 @@ def test_secrets_stay_secrets_and_headers_meet_in_any_case(corners: Plan):
 
 def test_timers(corners: Plan):
     nginx, whole, words = corners.pipelines[0].hops[1].timeouts
-    assert ("nginx", TimerPhase.IDLE, 90.0, "vllm") == (nginx.preset, nginx.phase, nginx.limit_s, nginx.hop)
+    assert (nginx.preset, nginx.phase, nginx.limit_s, nginx.hop) == ("nginx", TimerPhase.IDLE, 90.0, "vllm")
     assert whole == Timeout(
         name="all",
         phase=TimerPhase.TOTAL,
@@ -85,28 +89,28 @@ def test_timers(corners: Plan):
         outcome=Outcome.RESET,
         hop="vllm",
     )
-    assert (Clock.TOKEN, 0.25) == (words.clock, words.limit_s)
+    assert (words.clock, words.limit_s) == (Clock.TOKEN, 0.25)
 
 
 def test_a_merged_mapping_gives_way_to_the_keys_beside_it(corners: Plan):
     original, copy = corners.pipelines[0].hops[1:]
     assert ("copy", 15.0, original.url) == (copy.name, copy.keepalive_s, copy.url)
-    assert ["copy"] * 3 == [timer.hop for timer in copy.timeouts]
-    assert (False, True) == (corners.pipelines[0].parallel, corners.pipelines[1].parallel)
+    assert [timer.hop for timer in copy.timeouts] == ["copy"] * 3
+    assert (corners.pipelines[0].parallel, corners.pipelines[1].parallel) == (False, True)
 
 
 def test_probes_take_defaults_and_their_own(corners: Plan):
     quick, own, tiny = corners.pipelines[0].assignments
-    assert (600.0, 20.0, 60.0) == (quick.every_s, quick.first_visible_s, quick.deadline_s)
-    assert (86400.0, 30.0, 90.0) == (own.every_s, own.first_visible_s, own.deadline_s)
-    assert ("own-probe", 100, ("complete",)) == (own.probe.name, own.probe.max_tokens, own.probe.checks)
+    assert (quick.every_s, quick.first_visible_s, quick.deadline_s) == (600.0, 20.0, 60.0)
+    assert (own.every_s, own.first_visible_s, own.deadline_s) == (86400.0, 30.0, 90.0)
+    assert (own.probe.name, own.probe.max_tokens, own.probe.checks) == ("own-probe", 100, ("complete",))
     assert tiny.budgets[0] == BudgetTest(
         parameter="thinking_token_budget",
         tokens=0,
         expect_at={"vllm": Expectation.IGNORED, "copy": Expectation.REJECTED},
     )
-    assert [None, "none", False, None] == [budget.value for budget in tiny.budgets]
-    assert [False, False, True, False] == [budget.nonsense for budget in tiny.budgets]
+    assert [budget.value for budget in tiny.budgets] == [None, "none", False, None]
+    assert [budget.nonsense for budget in tiny.budgets] == [False, False, True, False]
     assert Expectation.REJECTED is tiny.budgets[3].expect
 
 
@@ -133,20 +137,22 @@ def test_no_printed_form_of_a_plan_holds_a_secret(corners: Plan):
 
 def test_a_folder_is_all_of_its_yaml_files(env: dict[str, str]):
     plan = load_plan([GOOD / "folder"], env=env)
-    assert ["one", "two"] == [pipeline.name for pipeline in plan.pipelines]
+    assert [pipeline.name for pipeline in plan.pipelines] == ["one", "two"]
 
 
 def test_a_file_that_comes_twice_counts_once(env: dict[str, str]):
     plan = load_plan([GOOD / "folder", GOOD / "folder" / "one.yaml"], env=env)
-    assert ["one", "two"] == [pipeline.name for pipeline in plan.pipelines]
+    assert [pipeline.name for pipeline in plan.pipelines] == ["one", "two"]
 
 
 def test_two_files_may_not_name_the_same_pipeline(tmp_path: Path, env: dict[str, str]):
     for name in ("a", "b"):
         (tmp_path / f"{name}.yaml").write_text(ONE.format(name="same"), encoding="utf-8")
     assert [
-        f"{tmp_path}/b.yaml:3: pipelines[0].name: found a second pipeline of this name, "
-        "expected a name of its own for each pipeline"
+        (
+            f"{tmp_path}/b.yaml:3: pipelines[0].name: found a second pipeline of this name, "
+            "expected a name of its own for each pipeline"
+        )
     ] == problems([tmp_path], env)
 
 
@@ -165,7 +171,9 @@ def test_every_file_speaks_and_files_keep_their_order(tmp_path: Path, env: dict[
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        pytest.param(lambda p: p.mkdir(), "found no YAML file in this folder, expected one or more YAML files", id="empty"),
+        pytest.param(
+            lambda p: p.mkdir(), "found no YAML file in this folder, expected one or more YAML files", id="empty"
+        ),
         pytest.param(lambda p: p.symlink_to(p), "found no such file, expected a YAML file", id="symlink to itself"),
         pytest.param(lambda p: p.write_bytes(b"#" * 2**21), "found more than 1048576 bytes, expected", id="huge"),
         pytest.param(lambda _: None, "found no such file, expected a YAML file", id="missing"),
@@ -178,7 +186,7 @@ def test_what_is_no_config_file(tmp_path: Path, env: dict[str, str], make, messa
 
 
 def test_no_path_at_all(env: dict[str, str]):
-    assert ['no file: found no pipeline, expected at least one below "pipelines"'] == problems([], env)
+    assert problems([], env) == ['no file: found no pipeline, expected at least one below "pipelines"']
 
 
 def places_of(tree, path=()):
@@ -197,7 +205,7 @@ ANY_VALUE = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(place=st.sampled_from(PLACES), value=ANY_VALUE, extra=st.none() | st.text(max_size=5))
 def test_whatever_stands_in_a_config_it_loads_or_says_what_is_wrong(tmp_path_factory, place, value, extra):
     tree = yaml.safe_load(EXAMPLE.read_text(encoding="utf-8"))
@@ -209,11 +217,12 @@ def test_whatever_stands_in_a_config_it_loads_or_says_what_is_wrong(tmp_path_fac
         parent[extra] = value
     path = tmp_path_factory.getbasetemp() / "any.yaml"
     path.write_text(yaml.safe_dump(tree, allow_unicode=True), encoding="utf-8")
-    env = {"KEY": SECRET, "LITELLM_KEY": SECRET, "EDGE_PASSWORD": SECRET}
+    env = {"KEY": "free to be seen", "LITELLM_KEY": SECRET, "EDGE_PASSWORD": SECRET}
+    problems = ()
     try:
         text = "\n".join(describe(load_plan([path], env=env)))
     except ConfigError as error:
-        text = str(error)
-        assert "another value" not in text
-        assert all(problem.line for problem in error.problems)
-    assert SECRET not in text or place[-1] not in {"bearer", "password", "headers"}
+        text, problems = str(error), error.problems
+    assert "another value" not in text
+    assert SECRET not in text
+    assert all(problem.line or problem.found == "no pipeline" for problem in problems)

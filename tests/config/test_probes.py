@@ -286,13 +286,18 @@ DRAWN = "expected a name that is drawn: a, b or m"
         ),
         (
             "m: [2, 9]",
+            "m: [2, 1000000001]",
+            "7: questions[0].draw.m: found [2, 1000000001], expected at least 1 and at most 1000000000",
+        ),
+        (
+            "m: [2, 9]",
             "m: [2, 9], z: [1, 2]",
             '7: questions[0].draw.z: found "z", which nothing tells, expected {z} in the text or the needle',
         ),
         (
             "modular_power",
             "modular_powers",
-            f'8: questions[0].answer.modular_powers: found the solver "modular_powers", expected {SOLVER_NAMES} (did you',
+            f'8: questions[0].answer.modular_powers: found the solver "modular_powers", expected {SOLVER_NAMES} (did',
         ),
         (
             "[a, b, m]}",

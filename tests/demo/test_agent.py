@@ -21,7 +21,7 @@ async def test_reasoning_is_forwarded_or_not(forwards, reasoning):
 async def test_headers_go_out_before_anything_is_heard_from_below():
     go = asyncio.Event()
     async with above(Upstream(script=ANSWER, delay_headers=go), agent) as hop, asking(hop) as response:
-        assert 200 == response.status
+        assert response.status == 200
         go.set()
         assert (await response.content.read()).endswith(DONE)
 
@@ -30,20 +30,21 @@ async def test_an_error_status_from_below_is_an_event_inside_the_200():
     body = event(error_object("no", code="429"))[6:-2]
     async with above(Upstream(script=(body,), status=429), agent) as hop:
         seen = await ask(hop)
-    assert (200, "429", False) == (seen.status, seen.error["code"], seen.done)
+    assert (seen.status, seen.error["code"], seen.done) == (200, "429", False)
 
 
 async def test_a_page_from_below_is_an_error_event_too():
     async with above(Upstream(script=(b"<html>",), status=502), agent) as hop:
-        assert {"message": "<html>", "code": 502} == {
-            name: value for name, value in (await ask(hop)).error.items() if value is not None
+        assert {name: value for name, value in (await ask(hop)).error.items() if value is not None} == {
+            "message": "<html>",
+            "code": 502,
         }
 
 
 async def test_a_broken_connection_below_is_broken_above():
     async with above(Upstream(script=(chunk(content="A"), BROKEN)), agent) as hop:
         seen = await ask(hop)
-    assert ("A", "broken") == (seen.content, seen.end)
+    assert (seen.content, seen.end) == ("A", "broken")
 
 
 @pytest.mark.parametrize(("streamed", "status"), [(True, 200), (False, 502)])

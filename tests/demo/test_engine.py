@@ -26,15 +26,15 @@ async def test_chunks_have_the_keys_of_a_recorded_vllm(demo, recording, options)
 async def test_a_stream_tells_role_reasoning_content_finish_usage_and_done(demo):
     async with demo(model=SHORT) as (_, hops):
         seen = await ask(hops["engine"])
-    assert [{"role": "assistant", "content": ""}] == seen.parts()[:1]
-    assert 40 == len(seen.text("reasoning").split())
+    assert seen.parts()[:1] == [{"role": "assistant", "content": ""}]
+    assert len(seen.text("reasoning").split()) == 40
     assert seen.content.endswith("The answer is 25")
-    assert "stop" == seen.finish
+    assert seen.finish == "stop"
     assert seen.done
-    assert {"reasoning_tokens": 40} == seen.usage["completion_tokens_details"]
-    assert 40 + 1 + 12 + 1 == seen.usage["completion_tokens"]
+    assert seen.usage["completion_tokens_details"] == {"reasoning_tokens": 40}
+    assert seen.usage["completion_tokens"] == 40 + 1 + 12 + 1
     assert seen.chunks[-1]["system_fingerprint"].startswith("vllm-")
-    assert "uvicorn" == seen.headers["server"]
+    assert seen.headers["server"] == "uvicorn"
 
 
 async def test_running_usage_and_token_ids_count_what_was_sent(demo):
@@ -47,7 +47,7 @@ async def test_running_usage_and_token_ids_count_what_was_sent(demo):
         counted += len(choice["token_ids"])
         reasoned += len(choice["token_ids"]) if "reasoning" in choice["delta"] else 0
         assert reasoned == chunk["usage"]["completion_tokens_details"]["reasoning_tokens"]
-    assert (40, 52) == (reasoned, counted)
+    assert (reasoned, counted) == (40, 52)
 
 
 async def test_without_stream_options_there_is_no_usage(demo):
@@ -61,16 +61,16 @@ async def test_a_whole_answer_is_one_document(demo):
     async with demo(model=SHORT) as (_, hops):
         seen = await ask(hops["engine"], stream=None, stream_options=None, thinking_token_budget=5)
     (document,) = seen.chunks
-    assert "chat.completion" == document["object"]
-    assert 5 == len(document["choices"][0]["message"]["reasoning"].split())
+    assert document["object"] == "chat.completion"
+    assert len(document["choices"][0]["message"]["reasoning"].split()) == 5
     assert document["choices"][0]["message"]["content"].endswith("The answer is 25")
 
 
 async def test_hidden_reasoning_is_silence_of_the_same_length(demo):
     async with demo(model=SHORT) as (_, hops):
         seen = await ask(hops["engine"], include_reasoning=False)
-    assert "" == seen.reasoning
-    assert 40 == seen.usage["completion_tokens_details"]["reasoning_tokens"]
+    assert seen.reasoning == ""
+    assert seen.usage["completion_tokens_details"]["reasoning_tokens"] == 40
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ async def test_a_bad_request_is_refused_with_a_status(demo, extra, status, kind)
 @pytest.mark.parametrize("content", [b"{", b"[]", b""], ids=["half", "a list", "empty"])
 async def test_what_is_not_an_object_is_refused(demo, content):
     async with demo() as (_, hops), ClientSession() as session, session.post(hops["engine"].url, data=content) as got:
-        assert 400 == got.status
+        assert got.status == 400
 
 
 @pytest.mark.parametrize(
@@ -99,5 +99,5 @@ async def test_what_is_not_an_object_is_refused(demo, content):
 )
 async def test_the_other_pages_answer(demo, path, key):
     async with demo() as (running, _), ClientSession() as session, session.get(running.urls["engine"] + path) as got:
-        assert 200 == got.status
+        assert got.status == 200
         assert key is None or key in await got.json()

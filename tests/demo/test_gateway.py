@@ -28,7 +28,7 @@ async def test_reasoning_is_renamed_and_comments_are_swallowed():
     upstream = Upstream(script=(PING, chunk(reasoning="so"), PING, chunk(content="A"), finish(), DONE))
     async with over(upstream) as hop:
         seen = await ask(hop)
-    assert ("so", "", "A") == (seen.text("reasoning_content"), seen.text("reasoning"), seen.content)
+    assert (seen.text("reasoning_content"), seen.text("reasoning"), seen.content) == ("so", "", "A")
     assert b": ping" not in seen.raw
     assert {"alias"} == {one["model"] for one in seen.chunks}
 
@@ -38,13 +38,13 @@ async def test_unknown_parameters_go_on_and_usage_is_asked_for():
     async with over(upstream) as hop:
         await ask(hop, thinking_token_budget=64, thinkng_budget=1, stream_options=None)
     (asked,) = upstream.asked
-    assert (64, 1, "m") == (asked["thinking_token_budget"], asked["thinkng_budget"], asked["model"])
-    assert {"include_usage": True} == asked["stream_options"]
+    assert (asked["thinking_token_budget"], asked["thinkng_budget"], asked["model"]) == (64, 1, "m")
+    assert asked["stream_options"] == {"include_usage": True}
 
 
 async def test_a_request_that_is_not_streamed_is_not_asked_for_usage():
     async with over(Upstream(script=(b"{}",), headers={"content-type": "application/json"})) as hop:
-        assert 200 == (await ask(hop, stream=None, stream_options=None)).status
+        assert (await ask(hop, stream=None, stream_options=None)).status == 200
 
 
 async def test_headers_wait_for_the_first_event():
@@ -54,7 +54,7 @@ async def test_headers_wait_for_the_first_event():
         done, _ = await asyncio.wait({asked}, timeout=0.2)
         assert not done
         go.set()
-        assert "A" == (await asked).content
+        assert (await asked).content == "A"
 
 
 async def test_usage_stands_beside_an_empty_delta():
@@ -62,15 +62,15 @@ async def test_usage_stands_beside_an_empty_delta():
     async with over(Upstream(script=script)) as hop:
         seen = await ask(hop)
         silent = await ask(hop, stream_options=None)
-    assert USAGE == seen.usage
-    assert [{"index": 0, "delta": {}}] == seen.chunks[-1]["choices"]
+    assert seen.usage == USAGE
+    assert seen.chunks[-1]["choices"] == [{"index": 0, "delta": {}}]
     assert silent.usage is None
 
 
 async def test_usage_that_never_came_is_made_up():
     async with over(Upstream(script=(chunk(reasoning="think " * 20), chunk(content="A" * 8), finish()))) as hop:
         seen = await ask(hop)
-    assert {"reasoning_tokens": 30, "text_tokens": 2} == seen.usage["completion_tokens_details"]
+    assert seen.usage["completion_tokens_details"] == {"reasoning_tokens": 30, "text_tokens": 2}
 
 
 @pytest.mark.parametrize("streamed", [True, False])
@@ -88,7 +88,7 @@ async def test_an_error_status_is_passed_on_in_the_gateways_words(status, stream
 async def test_an_error_as_first_event_becomes_a_status():
     async with over(Upstream(script=(event(error_object("not configured", code=400)), DONE))) as hop:
         seen = await ask(hop)
-    assert (400, "400") == (seen.status, seen.error["code"])
+    assert (seen.status, seen.error["code"]) == (400, "400")
 
 
 @pytest.mark.parametrize(
@@ -109,19 +109,19 @@ async def test_what_goes_wrong_later_is_an_event_with_a_string_for_a_code(script
 
 async def test_a_connection_that_breaks_before_any_event_is_a_500():
     async with over(Upstream(script=(BROKEN,))) as hop:
-        assert 500 == (await ask(hop)).status
+        assert (await ask(hop)).status == 500
 
 
 async def test_an_empty_stream_is_an_error_event():
     async with over(Upstream()) as hop:
         seen = await ask(hop)
-    assert (200, NO_FINISH_MESSAGE, True) == (seen.status, seen.error["message"], seen.done)
+    assert (seen.status, seen.error["message"], seen.done) == (200, NO_FINISH_MESSAGE, True)
 
 
 async def test_a_missing_terminator_below_is_not_seen_above():
     async with over(Upstream(script=(chunk(content="A"), finish()))) as hop:
         seen = await ask(hop)
-    assert ("stop", True, None) == (seen.finish, seen.done, seen.error)
+    assert (seen.finish, seen.done, seen.error) == ("stop", True, None)
 
 
 async def test_the_terminator_waits_for_the_connection_below():
@@ -138,9 +138,9 @@ async def test_the_terminator_waits_for_the_connection_below():
 async def test_an_unknown_alias_is_refused():
     async with over(Upstream()) as hop:
         seen = await ask(hop, model="nope")
-    assert (400, "400") == (seen.status, seen.error["code"])
+    assert (seen.status, seen.error["code"]) == (400, "400")
 
 
 async def test_nobody_below_is_a_500(unused_base):
     async with over(unused_base) as hop:
-        assert 500 == (await ask(hop)).status
+        assert (await ask(hop)).status == 500

@@ -17,8 +17,8 @@ SLOW = Model(reasoning_tokens=2000, thinking_tokens_per_s=1.0, stream_interval=1
 async def test_a_healthy_pipeline_answers_at_every_hop(demo, hop):
     async with demo() as (_, hops):
         seen = await ask(hops[hop])
-    assert (200, "complete", "stop", True, None) == (seen.status, seen.end, seen.finish, seen.done, seen.error)
-    assert 1500 == len(seen.reasoning.split())
+    assert (seen.status, seen.end, seen.finish, seen.done, seen.error) == (200, "complete", "stop", True, None)
+    assert len(seen.reasoning.split()) == 1500
     assert seen.content.endswith("The answer is 25")
 
 
@@ -28,16 +28,20 @@ async def test_a_healthy_pipeline_keeps_a_budget_at_every_hop(demo, hop):
         streamed = await ask(hops[hop], thinking_token_budget=16)
         whole = await ask(hops[hop], thinking_token_budget=16, stream=None, stream_options=None)
     for seen in (streamed, whole):
-        assert 16 == len(seen.reasoning.split())
-        assert 16 == seen.usage["completion_tokens_details"]["reasoning_tokens"]
+        assert len(seen.reasoning.split()) == 16
+        assert seen.usage["completion_tokens_details"]["reasoning_tokens"] == 16
 
 
 async def test_each_hop_reads_the_one_below(demo):
     """A 401 of the engine reaches everybody above it, in each hop's words."""
     async with demo({"engine": ("auth",)}) as (_, hops):
         seen = {name: await ask(hop) for name, hop in hops.items()}
-    assert {"engine": 401, "gateway": 401, "agent": 200, "edge": 200, "ui": 200} == {
-        n: s.status for n, s in seen.items()
+    assert {n: s.status for n, s in seen.items()} == {
+        "engine": 401,
+        "gateway": 401,
+        "agent": 200,
+        "edge": 200,
+        "ui": 200,
     }
     assert {"401"} == {s.error["code"] for s in seen.values()}
 
@@ -46,8 +50,8 @@ async def test_the_spec_names_hops_models_and_the_timers_that_are_held(demo):
     limits = Limits(ui_idle_s=30.0, ui_clock=Clock.VISIBLE, ui_gives_up=GivesUp.CUT, edge_read_s=60.0)
     async with demo(limits=limits, scale=0.1) as (running, _):
         pipeline = running.pipeline("drill")
-    assert ("drill", HOPS) == (pipeline.name, tuple(hop.name for hop in pipeline.hops))
-    assert ["demo-reasoner"] * 4 + ["demo/reasoner-7b"] == [hop.model for hop in pipeline.hops]
+    assert (pipeline.name, tuple(hop.name for hop in pipeline.hops)) == ("drill", HOPS)
+    assert [hop.model for hop in pipeline.hops] == ["demo-reasoner"] * 4 + ["demo/reasoner-7b"]
     timers = [(t.hop, t.name, t.clock, t.limit_s, t.outcome) for hop in pipeline.hops for t in hop.timeouts]
     assert timers == [
         ("ui", "ui-idle", Clock.VISIBLE, pytest.approx(3.0), Outcome.TRUNCATED),
@@ -63,22 +67,30 @@ async def test_the_founding_incident():
         seen = dict(zip(hops, await asyncio.gather(*map(ask, hops.values())), strict=True))
         budgeted = {name: await ask(hops[name], thinking_token_budget=64) for name in ("gateway", "engine")}
     assert {200} == {one.status for one in seen.values()}
-    assert {"ui": 0, "edge": 0, "agent": 0, "gateway": 700, "engine": 700} == {
-        name: len(one.reasoning.split()) for name, one in seen.items()
+    assert {name: len(one.reasoning.split()) for name, one in seen.items()} == {
+        "ui": 0,
+        "edge": 0,
+        "agent": 0,
+        "gateway": 700,
+        "engine": 700,
     }
-    assert {"ui": None, "edge": "stop", "agent": "stop", "gateway": "stop", "engine": "stop"} == {
-        name: one.finish for name, one in seen.items()
+    assert {name: one.finish for name, one in seen.items()} == {
+        "ui": None,
+        "edge": "stop",
+        "agent": "stop",
+        "gateway": "stop",
+        "engine": "stop",
     }
-    assert 504 == seen["ui"].error["code"]
-    assert {"gateway": 700, "engine": 64} == {name: len(one.reasoning.split()) for name, one in budgeted.items()}
+    assert seen["ui"].error["code"] == 504
+    assert {name: len(one.reasoning.split()) for name, one in budgeted.items()} == {"gateway": 700, "engine": 64}
 
 
 async def test_faults_can_be_set_and_cleared_while_it_runs(demo):
     async with demo() as (running, hops):
         running.set_faults({"gateway": ("auth",)})
-        assert 401 == (await ask(hops["gateway"])).status
+        assert (await ask(hops["gateway"])).status == 401
         running.set_faults({})
-        assert 200 == (await ask(hops["gateway"])).status
+        assert (await ask(hops["gateway"])).status == 200
 
 
 @pytest.mark.parametrize(
@@ -103,17 +115,16 @@ async def test_a_client_that_leaves_stops_the_engine(demo, hop):
     async with demo(model=SLOW) as (running, hops):
         async with asking(hops[hop]) as response:
             await response.content.readany()
-            assert 1 == running.load.running
+            assert running.load.running == 1
         await asyncio.wait_for(running.load.idle.wait(), 10)
-        assert 0 == running.load.running
+        assert running.load.running == 0
 
 
 @pytest.mark.parametrize("hop", HOPS)
 async def test_a_client_that_leaves_before_the_headers_stops_the_engine(demo, hop):
     async with demo(model=SLOW) as (running, hops):
         task = asyncio.ensure_future(ask(hops[hop], stream=None, stream_options=None))
-        while not running.load.running:
-            await asyncio.sleep(0)
+        await asyncio.wait_for(running.load.busy.wait(), 10)
         task.cancel()
         await asyncio.wait_for(running.load.idle.wait(), 10)
 
@@ -126,10 +137,9 @@ async def test_it_closes_under_a_client_that_hangs(demo, hop, fault):
     async with demo({hop: fault}, model=SLOW) as (running, hops):
         clients = [await ask_unread(one) for one in hops.values()]
         if (hop, fault) != ("engine", ("hang",)):
-            while not running.load.running:
-                await asyncio.sleep(0)
+            await asyncio.wait_for(running.load.busy.wait(), 10)
     assert before == asyncio.all_tasks()
-    assert 0 == running.load.running
+    assert running.load.running == 0
     for base in running.urls.values():
         with pytest.raises(ConnectionRefusedError):
             await asyncio.open_connection("127.0.0.1", urlsplit(base).port)

@@ -1,4 +1,5 @@
 import asyncio
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ WIRE = b'data: {"a":1}\n\n: ping\n\ndata: [DONE]\n\nrest'
 @given(st.lists(st.integers(0, len(WIRE)), max_size=6))
 def test_blocks_do_not_depend_on_the_reads(cuts):
     edges = [0, *sorted(cuts), len(WIRE)]
-    reads = [WIRE[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    reads = [WIRE[a:b] for a, b in pairwise(edges)]
 
     async def split():
         return [block async for block in blocks(pieces(*reads))]
@@ -32,7 +33,7 @@ async def test_a_passed_deadline_loses_no_piece():
     async for piece in timed(slow(), lambda: 0.0):
         seen.append(piece)
         go.set()
-    assert (None, b"late") == (seen[0], seen[-1])
+    assert (seen[0], seen[-1]) == (None, b"late")
     assert seen.count(b"late") == 1
 
 

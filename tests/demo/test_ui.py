@@ -53,7 +53,7 @@ def ticking(piece):
 async def test_what_its_clock_does_not_count_does_not_save_it(clock, piece):
     async with over(ticking(piece), clock=clock) as hop:
         seen = await ask(hop)
-    assert (200, "complete", 504, False) == (seen.status, seen.end, seen.error["code"], seen.done)
+    assert (seen.status, seen.end, seen.error["code"], seen.done) == (200, "complete", 504, False)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ async def test_what_its_clock_does_not_count_does_not_save_it(clock, piece):
 async def test_what_its_clock_counts_keeps_it_listening(clock, piece):
     async with over(ticking(piece), clock=clock, limit_s=20 * LIMIT_S) as hop:
         seen = await ask(hop)
-    assert (None, "stop", True) == (seen.error, seen.finish, seen.done)
+    assert (seen.error, seen.finish, seen.done) == (None, "stop", True)
 
 
 async def test_it_can_give_up_by_a_cut_and_then_leaves_below():
@@ -76,27 +76,27 @@ async def test_it_can_give_up_by_a_cut_and_then_leaves_below():
     async with over(upstream, gives_up=GivesUp.CUT) as hop:
         seen = await ask(hop)
         await asyncio.wait_for(upstream.left.wait(), 10)
-    assert ("broken", False) == (seen.end, seen.done)
+    assert (seen.end, seen.done) == ("broken", False)
 
 
 async def test_silence_before_the_headers_is_a_504():
     async with over(Upstream(delay_headers=asyncio.Event())) as hop:
         seen = await ask(hop)
-    assert (504, 504) == (seen.status, seen.error["code"])
+    assert (seen.status, seen.error["code"]) == (504, 504)
     assert seen.headers_at >= LIMIT_S
 
 
 async def test_a_refusal_passes_through():
     refusal = Upstream(script=(b'{"error":{}}',), status=401, headers={"content-type": "application/json"})
     async with over(refusal) as hop:
-        assert (401, {}) == ((seen := await ask(hop)).status, seen.error)
+        assert ((seen := await ask(hop)).status, seen.error) == (401, {})
 
 
 async def test_a_broken_connection_below_is_broken_above():
     async with over(Upstream(script=(ROLE, BROKEN)), limit_s=60.0) as hop:
-        assert "broken" == (await ask(hop)).end
+        assert (await ask(hop)).end == "broken"
 
 
 async def test_nobody_below_is_a_502(unused_base):
     async with over(unused_base) as hop:
-        assert 502 == (await ask(hop)).status
+        assert (await ask(hop)).status == 502

@@ -16,7 +16,7 @@ BROKEN = object()  # a step of a script: the connection breaks here
 
 @dataclass(kw_only=True)
 class Upstream:
-    """`script`: bytes to send, seconds to wait, an event to wait for, or BROKEN. `left` is set when the reader is gone."""
+    """`script`: bytes to send, an event to wait for, or BROKEN. `left` is set when the reader is gone."""
 
     script: tuple = ()
     status: int = 200
