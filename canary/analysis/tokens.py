@@ -32,6 +32,7 @@ from canary.core.stream import (
     VisibleDelta,
 )
 
+_LEAST_TOKENS = 50  # fewer teach no ratio
 _STEPS_PER_TOKEN = 0.8  # below it, events hold several tokens each, and not the same number in each channel
 
 
@@ -104,6 +105,14 @@ def count_tokens(observation: Observation, *, chars_per_token: float | None = No
     if chars_per_token:
         return _by_ratio(text, chars_per_token)
     return TokenCounts()
+
+
+def chars_per_token(counts: TokenCounts, reasoning_chars: int) -> float | None:
+    """The ratio that one answer teaches: reasoning characters over tokens, where those are counted and enough."""
+    known = counts.reasoning
+    if known is None or known.source is CountSource.ESTIMATED or known.value < _LEAST_TOKENS or not reasoning_chars:
+        return None
+    return reasoning_chars / known.value
 
 
 def _counted(deltas: Iterable[ReasoningDelta | VisibleDelta]) -> int | None:

@@ -196,11 +196,10 @@ class _Cap:
         return next((floor for floor in floors if 0.9 * floor <= ended <= 1.1 * floor + slack), None)
 
     def _ended(self, count: TokenRange, arms: Arms) -> Ruling:
-        if count.high > self.twice:
+        straddles = count.best is None and count.low <= self.within < count.high
+        if straddles or count.high > self.twice:
             return _unclear(f"{count} is too rough a count against a limit of {self.within}")
         likely = count.best if count.best is not None else count.high
-        if count.best is None and count.low <= self.within < count.high:
-            return _unclear(f"{count} is too rough a count against a limit of {self.within}")
         if likely > self.within:
             return self._seen(Outcome.OVERSHOOT, count, self._without())
         return self._doubt(count, arms) or self._seen(Outcome.HONOURED, count, self._without())

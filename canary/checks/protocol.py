@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from canary.checks.evidence import Evidence, cannot_judge, unusable
+from canary.analysis.ticks import ends_whole
+from canary.checks.evidence import Evidence, cannot_judge, unknown, unusable
 from canary.core.observation import Observation
 from canary.core.stream import ViolationKind
 from canary.core.verdict import Status, Verdict
@@ -46,6 +47,8 @@ def check(evidence: Evidence) -> list[Verdict]:
         found.append(
             ("comment_after_id", "a comment as a block of its own after `id:` lines, which openai-python dispatches")
         )
+    if not found and not ends_whole(evidence.observation):
+        return [unknown(NAME, "cut", "no flaw before the stream broke off; what would have followed is not known")]
     if not found:
         return [Verdict(check=NAME, status=Status.PASS, reason="kept", message="nothing that a client could break on")]
     message = f"clients may break on this: {'; '.join(words for _, words in found)}"

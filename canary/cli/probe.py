@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
 import typer
 from rich.console import Console
-from rich.text import Text
 
 from canary.cli import options
 from canary.cli.arguments import timers_of
@@ -18,12 +18,14 @@ from canary.cli.errors import UsageError
 from canary.cli.exit_codes import exit_code
 from canary.cli.junit import write_junit
 from canary.cli.one_hop import OneHopOptions, one_hop
+from canary.cli.progress import Progress
 from canary.cli.screen import show_result
 from canary.config.presets import catalogue
 from canary.core.jsonable import as_json
 from canary.core.run import Run
 from canary.core.spec import Assignment, Pipeline
-from canary.engine.run import Occasion, Watch, run_probe
+from canary.engine.run import run_probe
+from canary.engine.visit import Occasion
 
 
 def probe(  # noqa: PLR0913  # one parameter an option
@@ -84,17 +86,17 @@ def probe(  # noqa: PLR0913  # one parameter an option
 
 
 def send(pipeline: Pipeline, assignment: Assignment, *, quiet: bool) -> Run:
-    """One run with a fresh seed; a status line on stderr while it lasts, unless `quiet` or piped."""
-    occasion = Occasion(run_id=secrets.token_hex(6), seed=secrets.randbits(63), catalogue=catalogue())
-    console = Console(stderr=True, highlight=False)
-    if quiet or not console.is_terminal:
-        return _run(pipeline, assignment, occasion, lambda _: None)
-    with console.status(Text(f"asking {pipeline.name}")):
-        return _run(pipeline, assignment, occasion, lambda _: None)
-
-
-def _run(pipeline: Pipeline, assignment: Assignment, occasion: Occasion, watch: Watch) -> Run:
-    return asyncio.run(run_probe(pipeline, assignment, occasion, now=_now, watch=watch))
+    """One run with a fresh seed; what it is at stands on stderr while it lasts, unless `quiet`."""
+    watch = None if quiet else Progress(Console(stderr=True, highlight=False))
+    occasion = Occasion(
+        run_id=secrets.token_hex(6),
+        seed=secrets.randbits(63),
+        now=_now,
+        catalogue=catalogue(),
+        watch=watch.step if watch else lambda _: None,
+    )
+    with watch or nullcontext():
+        return asyncio.run(run_probe(pipeline, assignment, occasion))
 
 
 def _now() -> datetime:

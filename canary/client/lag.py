@@ -36,10 +36,9 @@ class Watch:
 
 
 class Ticker:
-    __slots__ = ("_due_s", "_handle", "_loop", "_ticked_ns", "_watches", "seen_ns")
+    __slots__ = ("_due_s", "_handle", "_ticked_ns", "_watches", "seen_ns")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+    def __init__(self) -> None:
         self._watches: set[Watch] = set()
         self._handle: asyncio.TimerHandle | None = None
         self._due_s = 0.0
@@ -59,11 +58,11 @@ class Ticker:
             self._handle = None
 
     def overdue_s(self) -> float:
-        return max(0.0, self._loop.time() - self._due_s)
+        return max(0.0, time.monotonic() - self._due_s)
 
     def _arm(self) -> None:
-        self._due_s = self._loop.time() + PERIOD_S
-        self._handle = self._loop.call_at(self._due_s, self._tick)
+        self._due_s = time.monotonic() + PERIOD_S  # asyncio's own clock
+        self._handle = asyncio.get_running_loop().call_at(self._due_s, self._tick)
 
     def _tick(self) -> None:
         late_s = self.overdue_s()
@@ -78,8 +77,7 @@ _TICKERS: WeakKeyDictionary[asyncio.AbstractEventLoop, Ticker] = WeakKeyDictiona
 
 @contextmanager
 def watch() -> Iterator[Watch]:
-    loop = asyncio.get_running_loop()
-    ticker = _TICKERS.setdefault(loop, Ticker(loop))
+    ticker = _TICKERS.setdefault(asyncio.get_running_loop(), Ticker())
     seen = Watch(ticker)
     ticker.add(seen)
     try:

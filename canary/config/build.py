@@ -16,7 +16,7 @@ from canary.config import schema
 from canary.config.presets import timeouts_of
 from canary.config.rules import probe_of
 from canary.core.secret import Secret
-from canary.core.spec import Assignment, BudgetTest, Expectation, Hop, Pipeline, Plan, Prices, Tls
+from canary.core.spec import DEFAULT_DEADLINE_S, Assignment, BudgetTest, Expectation, Hop, Pipeline, Plan, Prices, Tls
 from canary.core.timeout import Clock, Outcome, StartsAt, Timeout, TimerPhase
 
 _Value = TypeVar("_Value")
@@ -130,7 +130,7 @@ def _assignment(section: schema.ProbeSection, defaults: schema.DefaultsSection, 
         probe=probe,
         every_s=_first(section.every, defaults.every),
         first_visible_s=_first(section.first_visible, defaults.first_visible),
-        deadline_s=_first(section.deadline, defaults.deadline) or Assignment(probe=probe).deadline_s,
+        deadline_s=_first(section.deadline, defaults.deadline) or DEFAULT_DEADLINE_S,
         budgets=tuple(_budget(entry) for entry in section.budgets),
     )
 

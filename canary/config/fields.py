@@ -23,7 +23,10 @@ from canary.core.units import parse_duration
 UNFIT = "unfit"  # the type of our own errors; their context holds `expected` and perhaps `found` and `suggestion`
 
 _DURATION_SCHEMA = {
-    "anyOf": [{"type": "string", "pattern": r"^((\d+(\.\d+)?(ms|s|m|h|d))+|\d+(\.\d+)?)$"}, {"type": "number"}]
+    "anyOf": [
+        {"type": "string", "pattern": r"^((\d+(\.\d+)?(ms|s|m|h|d))+|\d+(\.\d+)?|\$\{.+\})$"},
+        {"type": "number", "exclusiveMinimum": 0},
+    ]
 }
 _SHORT_TABLE = 12
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -106,6 +109,11 @@ def _secret(value: object) -> Secret:
     return value
 
 
+def _header_line(text: str) -> str:
+    header_text(text)
+    return text
+
+
 def _header_value(value: object) -> str | Secret:
     if isinstance(value, bool | int | float):
         raise unfit("text", suggestion="write it in quotes")
@@ -165,14 +173,20 @@ Text: TypeAlias = Annotated[str, PlainValidator(_text), WithJsonSchema(_TEXT_SCH
 Duration: TypeAlias = Annotated[
     float, PlainValidator(_seconds), AfterValidator(_positive), WithJsonSchema(_DURATION_SCHEMA)
 ]
-Limit: TypeAlias = Annotated[float, PlainValidator(_limit), WithJsonSchema(_DURATION_SCHEMA)]
+Limit: TypeAlias = Annotated[
+    float, PlainValidator(_limit), WithJsonSchema({"anyOf": [*_DURATION_SCHEMA["anyOf"], {"const": "off"}]})
+]
 SecretText: TypeAlias = Annotated[
     Secret, PlainValidator(_secret), WithJsonSchema({"type": "string", "pattern": r"\$\{(env|file):[^}]+\}"})
 ]
 HeaderName: TypeAlias = Annotated[Text, AfterValidator(_header_name)]
 HeaderValue: TypeAlias = Annotated[str | Secret, PlainValidator(_header_value), WithJsonSchema(_TEXT_SCHEMA)]
+HeaderText: TypeAlias = Annotated[Text, AfterValidator(_header_line)]
 Url: TypeAlias = Annotated[
-    str, PlainValidator(_text), AfterValidator(_url), WithJsonSchema({"type": "string", "pattern": "^https?://"})
+    str,
+    PlainValidator(_text),
+    AfterValidator(_url),
+    WithJsonSchema({"type": "string", "pattern": r"^(https?://|\$\{)"}),
 ]
 Body: TypeAlias = Annotated[dict[str, Any], PlainValidator(_body), WithJsonSchema({"type": "object"})]
 Level: TypeAlias = Annotated[str | bool, PlainValidator(_level), WithJsonSchema({"type": ["string", "boolean"]})]

@@ -106,9 +106,10 @@ def _timeouts(timeouts: View) -> Iterator[Problem]:
     names: set[str] = set()
     for timeout in timeouts.items():
         yield from _preset(timeout) if timeout.has("preset") else _free_timer(timeout)
-        name = timeout.text("name")
+        key = "preset" if timeout.has("preset") else "name"
+        name = timeout.text(key)
         if name in names:
-            yield timeout.at("name").problem("a second timer of this name", "a name of its own for each timer of a hop")
+            yield timeout.at(key).problem(f"a second timer of this {key}", f"each {key} once at a hop")
         if name:
             names.add(name)
 

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from canary.config.build import build
 from canary.config.errors import ConfigError, Path, Problem, shown
+from canary.config.probes import ProbeError
 from canary.config.references import resolved
 from canary.config.rules import file_problems, repeated
 from canary.config.schema import ConfigFile
@@ -41,7 +42,10 @@ def load_plan(paths: Sequence[File], *, env: Mapping[str, str]) -> Plan:
         problems = [Problem(file=named, found="no pipeline", expected='at least one below "pipelines"')]
     if problems:
         raise ConfigError(_in_order(problems, [document.file for document in files.documents]))
-    return build((view.document.folder, config) for view, config in checked if config is not None)
+    try:
+        return build((view.document.folder, config) for view, config in checked if config is not None)
+    except ProbeError as error:  # a probe file that somebody is saving right now: it was whole a moment ago
+        raise ConfigError(error.problems) from None
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from canary.config.hop_rules import header_problems, hop_problems
 from canary.config.probes import ProbeError, canned_probes, load_probe
 from canary.config.source import is_file
 from canary.config.view import View
-from canary.core.spec import Probe
+from canary.core.spec import DEFAULT_DEADLINE_S, Probe
 from canary.core.units import format_duration, parse_duration
 
 
@@ -86,6 +86,8 @@ def _use(probe: View) -> Iterator[Problem]:
 
 def _first_visible(probe: View, defaults: View) -> Iterator[Problem]:
     first, deadline = (_seconds(probe, defaults, key) for key in ("first_visible", "deadline"))
+    if deadline is None and not any(place.has("deadline") for place in (probe, defaults)):
+        deadline = DEFAULT_DEADLINE_S
     if first is not None and deadline is not None and first > deadline:
         place = probe if probe.has("first_visible") or probe.has("deadline") else defaults
         yield place.at("first_visible" if place.has("first_visible") else "deadline").problem(

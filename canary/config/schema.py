@@ -17,6 +17,7 @@ from canary.config.fields import (
     Duration,
     Expect,
     HeaderName,
+    HeaderText,
     HeaderValue,
     Level,
     Limit,
@@ -147,7 +148,7 @@ class HopSection(Section):
     """true: reasoning in tags inside of the visible text is meant to be there."""
     keepalive: Duration | None = None
     """The interval of the comments that this hop sends while it has nothing to say."""
-    accept_encoding: Text | None = None
+    accept_encoding: HeaderText | None = None
     """The Accept-Encoding header; identity by default, so that compression does not hide the stream's shape."""
     tls: TlsFiles | None = None
     """Certificates."""

@@ -14,7 +14,10 @@ from canary.core.verdict import Verdict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HopResult:
-    """One form of the request at one hop. `timeouts` are the timers that were held against its stream."""
+    """One form of the request at one hop. `timeouts` are the timers that were held against its stream.
+
+    `engine_version`: what the hop says at `/version`, where it was asked.
+    """
 
     hop: str
     variant: str
@@ -22,6 +25,7 @@ class HopResult:
     measurement: Measurement
     verdicts: tuple[Verdict, ...]
     timeouts: tuple[Timeout, ...] = ()
+    engine_version: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from canary.core.observation import Json
 from canary.core.secret import Secret
 from canary.core.timeout import Timeout
 
+DEFAULT_DEADLINE_S = 300.0  # of one request; the longest default of the timers that usually stand above an engine
 _EMPTY: Mapping[str, Json] = MappingProxyType({})
 
 
@@ -113,7 +114,7 @@ class Assignment:
     probe: Probe
     every_s: float | None = None
     first_visible_s: float | None = None
-    deadline_s: float = 300.0
+    deadline_s: float = DEFAULT_DEADLINE_S
     budgets: tuple[BudgetTest, ...] = ()
 
 

@@ -1,81 +1,66 @@
 """One run of a probe through every hop of a pipeline.
 
-Hops are asked from the engine up, one after another, so that they do not disturb each other's timing; a failed lower
-hop does not stop the upper ones. All hops of a run get the same question under different nonces.
+Hops are asked from the engine up, one after another, so that they do not disturb each other's timing (or all at once,
+where the pipeline says `parallel`); a failed lower hop does not stop the upper ones. All hops of a run get the same
+question under different nonces.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from canary.analysis.measure import measure
+from canary.analysis.tokens import TokenCounts, chars_per_token
 from canary.checks import judge
 from canary.checks.evidence import Evidence
-from canary.client.observe import observe
-from canary.client.target import Limits
-from canary.core.measurement import Measurement
+from canary.checks.localise import localise
+from canary.client.version import engine_version
+from canary.core.finding import HopVerdict
 from canary.core.run import HopResult, Run
 from canary.core.spec import Assignment, Hop, Pipeline
 from canary.core.timeout import Timeout
-from canary.engine.request import build_request
-from canary.prompts.compose import Composed, compose
-from canary.prompts.nonce import nonce
+from canary.engine.budgets import CONTROL, ask_control, prove_budgets
+from canary.engine.visit import Occasion, Visit
 
 PLAIN = "plain"
-MAX_BYTES = 64 * 1024 * 1024
-CONNECT_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Started:
-    """A request is about to be sent."""
+class Asked:
+    """What one hop answered: the plain form, with the evidence for it, and one result per budget parameter."""
 
-    hop: str
-    variant: str
-
-
-Step = Started | HopResult
-Watch = Callable[[Step], None]
+    evidence: Evidence
+    plain: HopResult
+    budgets: tuple[HopResult, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Occasion:
-    """What is new in each run: its id, the seed of its questions, and the well-known timers to name a cut with."""
-
-    run_id: str
-    seed: int
-    catalogue: tuple[Timeout, ...] = ()
-
-
-async def run_probe(
-    pipeline: Pipeline,
-    assignment: Assignment,
-    occasion: Occasion,
-    *,
-    now: Callable[[], datetime],
-    watch: Watch = lambda _: None,
-) -> Run:
-    """1 ask every probed hop from the engine up, 2 judge each beside the hop below, 3 find the root causes."""
-    started_at = now()
-    results: list[HopResult] = []
-    below: Measurement | None = None
-    for index, hop in reversed(tuple(enumerate(pipeline.hops))):
-        if hop.url is None:
-            continue
-        watch(Started(hop=hop.name, variant=PLAIN))
-        timers = timers_above(pipeline.hops, index)
-        result = await _plain(hop, assignment, occasion, timers=timers, below=below, started_at=now())
-        below = result.measurement
-        results.append(result)
-        watch(result)
+async def run_probe(pipeline: Pipeline, assignment: Assignment, occasion: Occasion) -> Run:
+    """1 ask every probed hop, 2 judge each answer beside the one of the hop below, 3 find the root causes."""
+    started_at = occasion.now()
+    probed = [(index, hop) for index, hop in enumerate(pipeline.hops) if hop.url is not None]
+    visits = [
+        Visit(hop=hop, assignment=assignment, occasion=occasion, timers=timers_above(pipeline.hops, index))
+        for index, hop in reversed(probed)
+    ]
+    asked = await (_all_at_once(visits) if pipeline.parallel else _one_by_one(visits))
+    results = [result for hop in asked for result in (hop.plain, *hop.budgets)]
+    findings = localise(
+        [
+            HopVerdict(hop=result.hop, variant=result.variant, verdict=verdict)
+            for result in results
+            for verdict in result.verdicts
+        ],
+        [hop.name for hop in pipeline.hops],
+        probed=[hop.name for _, hop in probed],
+    )
     return Run(
         id=occasion.run_id,
         pipeline=pipeline.name,
         probe=assignment.probe.name,
         started_at=started_at,
         results=tuple(results),
+        findings=findings,
     )
 
 
@@ -84,44 +69,61 @@ def timers_above(hops: tuple[Hop, ...], index: int) -> tuple[Timeout, ...]:
     return tuple(timer for hop in hops[:index] for timer in hop.timeouts)
 
 
-async def _plain(
-    hop: Hop,
-    assignment: Assignment,
-    occasion: Occasion,
-    *,
-    timers: tuple[Timeout, ...],
-    below: Measurement | None,
-    started_at: datetime,
-) -> HopResult:
-    probe = assignment.probe
-    composed = question_for(assignment, occasion, arm=f"{hop.name}/{PLAIN}")
-    request = build_request(hop, probe, composed, run_id=occasion.run_id)
-    limits = Limits(deadline_s=assignment.deadline_s, max_bytes=MAX_BYTES, connect_timeout_s=CONNECT_TIMEOUT_S)
-    observation = await observe(request.target, request.body, limits=limits, started_at=started_at)
-    measurement = measure(observation)
-    evidence = Evidence(
-        observation=observation,
-        measurement=measurement,
-        timeouts=timers,
-        catalogue=occasion.catalogue,
-        below=below,
-        first_visible_limit_s=assignment.first_visible_s,
-        inline_reasoning=hop.inline_reasoning,
-        forwards_reasoning=hop.forwards_reasoning,
-        expected_answer=composed.answer,
-    )
-    return HopResult(
-        hop=hop.name,
-        variant=PLAIN,
-        observation=observation,
-        measurement=measurement,
-        verdicts=judge(evidence, only=probe.checks),
-        timeouts=timers,
-    )
+async def _one_by_one(visits: Sequence[Visit]) -> list[Asked]:
+    """From the engine up; each hop is judged beside the one below, and counts with the ratio learned there."""
+    asked: list[Asked] = []
+    for visit in visits:
+        below = asked[-1].plain.measurement if asked else None
+        asked.append(await _ask(replace(visit, below=below, chars_per_token=_learned(asked))))
+    return asked
 
 
-def question_for(assignment: Assignment, occasion: Occasion, *, arm: str, harder: int = 0) -> Composed:
-    """The run's question. `harder` steps towards the probe's harder ones; `arm` makes the nonce."""
-    questions = len(assignment.probe.questions)
-    mark = nonce(seed=occasion.seed, arm=f"{arm}/{harder}")
-    return compose(assignment.probe, seed=occasion.seed, nonce=mark, index=(occasion.seed + harder) % questions)
+async def _all_at_once(visits: Sequence[Visit]) -> list[Asked]:
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(_ask(visit)) for visit in visits]
+    asked = [task.result() for task in tasks]
+    judged = [_beside(hop, below, visit) for below, hop, visit in zip(asked, asked[1:], visits[1:], strict=False)]
+    return [*asked[:1], *judged]
+
+
+def _beside(hop: Asked, below: Asked, visit: Visit) -> Asked:
+    """Judged again, now that the hop below has answered too."""
+    evidence = replace(hop.evidence, below=below.plain.measurement)
+    verdicts = judge(evidence, only=visit.assignment.probe.checks)
+    return replace(hop, evidence=evidence, plain=replace(hop.plain, verdicts=verdicts))
+
+
+async def _ask(visit: Visit) -> Asked:
+    """The plain answer, then the budget tests; the plain answer is their control too."""
+    budgets, probe = visit.assignment.budgets, visit.assignment.probe
+    if not budgets:
+        answer = await visit.ask(PLAIN, visit.question(PLAIN, index=visit.occasion.seed % len(probe.questions)))
+        return Asked(evidence=answer, plain=_told(answer, visit, PLAIN))
+    version = await engine_version(visit.request(visit.question(CONTROL, index=0)).target)
+    visit = replace(visit, counts_running=version is not None)
+    whole = probe.checks is None or not set(probe.checks) <= {"reachable"}
+    control = await ask_control(visit, budgets, index=0, whole=whole)
+    plain = _told(control, visit, CONTROL, version=version)
+    return Asked(evidence=control, plain=plain, budgets=tuple(await prove_budgets(visit, control)))
+
+
+def _told(evidence: Evidence, visit: Visit, variant: str, *, version: str | None = None) -> HopResult:
+    """Judged, and shown to whoever watches."""
+    result = HopResult(
+        hop=visit.hop.name,
+        variant=variant,
+        observation=evidence.observation,
+        measurement=evidence.measurement,
+        verdicts=judge(evidence, only=visit.assignment.probe.checks),
+        timeouts=visit.timers,
+        engine_version=version,
+    )
+    visit.occasion.watch(result)
+    return result
+
+
+def _learned(asked: Sequence[Asked]) -> float | None:
+    """Characters per token, from the nearest hop below that teaches it: the same model answers at all of them."""
+    measurements = [hop.plain.measurement for hop in reversed(asked)]
+    ratios = (chars_per_token(TokenCounts(reasoning=m.reasoning_tokens), m.reasoning_chars) for m in measurements)
+    return next((ratio for ratio in ratios if ratio), None)

@@ -127,6 +127,7 @@ CAPS = [
     # nothing but characters in both arms
     pytest.param(estimated(60), estimated(600), UNKNOWN, "inconclusive", id="only characters"),
     pytest.param(estimated(10), estimated(700), PASS, "honoured", id="few characters are few tokens"),
+    pytest.param(estimated(15), estimated(700), UNKNOWN, "inconclusive", id="within 2B+E, and perhaps within B+E"),
     pytest.param(estimated(10), estimated(600), UNKNOWN, "inconclusive", id="a control that may be too short"),
     pytest.param(estimated(10), estimated(20), UNKNOWN, "inconclusive", id="a control that is too short"),
     pytest.param(estimated(400), None, FAIL, "ignored", id="1600 characters are more than 144 tokens"),
@@ -376,7 +377,9 @@ def unopened(tokens, *, closed=True, finish="stop"):
     """As a decoder settles it: text before the closing mark is reasoning, without that mark it stays visible."""
     if not closed:
         return arm(VisibleDelta(at=1.0, text="abc " * tokens, tokens=tokens), finish=finish)
-    delta = ReasoningDelta(at=1.0, text="abc " * tokens, source="</think>", form=ReasoningForm.UNOPENED_TAG, tokens=tokens)
+    delta = ReasoningDelta(
+        at=1.0, text="abc " * tokens, source="</think>", form=ReasoningForm.UNOPENED_TAG, tokens=tokens
+    )
     return arm(delta, Relabelled(at=1.5, tag="</think>"), say(), finish=finish)
 
 
@@ -386,7 +389,9 @@ def unopened(tokens, *, closed=True, finish="stop"):
         pytest.param(unopened(60), "honoured", id="closed in time"),
         pytest.param(unopened(300), "ignored", id="closed late"),
         pytest.param(unopened(60, finish="length"), "honoured", id="the mark is an end"),
-        pytest.param(unopened(400, closed=False, finish="length"), "inconclusive", id="never closed: all looks visible"),
+        pytest.param(
+            unopened(400, closed=False, finish="length"), "inconclusive", id="never closed: all looks visible"
+        ),
         pytest.param(unopened(40, closed=False), "honoured", id="a finished answer without a mark had none"),
     ],
 )
@@ -511,6 +516,7 @@ SWITCHES = [
     pytest.param(arm(think(600), say()), None, False, FAIL, "ignored", id="without a control"),
     pytest.param(arm(think(600), say()), arm(say()), False, FAIL, "inverted", id="off switches it on"),
     pytest.param(arm(say()), arm(say()), False, UNKNOWN, "no_reasoning", id="none in either"),
+    pytest.param(arm(usage(0), say()), arm(usage(0), say()), False, UNKNOWN, "no_reasoning", id="none reported in either"),
     pytest.param(arm(say()), arm(think(49), say()), False, UNKNOWN, "inconclusive", id="hardly any without it"),
     pytest.param(arm(say()), arm(think(50), say()), False, PASS, "honoured", id="some without it"),
     pytest.param(arm(say()), None, False, UNKNOWN, "inconclusive", id="nothing to compare with"),
@@ -551,7 +557,10 @@ def ordered(spec, *, budget=EFFORT, **how):
     levels = []
     for part in spec.split("|"):
         value, *each = part.split()
-        repeats = [refused(400, "not supported") if n == "-" else arm(*([think(int(n))] if int(n) else []), say(), **how) for n in each]
+        repeats = [
+            refused(400, "not supported") if n == "-" else arm(*([think(int(n))] if int(n) else []), say(), **how)
+            for n in each
+        ]
         levels.append(Level(value=value, repeats=tuple(repeats)))
     return judge_order(BudgetTest(parameter=budget.name, value="low"), budget, levels, hop="vllm")
 

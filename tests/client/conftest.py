@@ -66,6 +66,15 @@ def ask_fixture() -> Callable[..., Any]:
     return ask
 
 
+@pytest.fixture(autouse=True, scope="session")
+def small_heap():
+    """What is there before the tests need not be looked through after each of them."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 @pytest.fixture(autouse=True)
 def no_leaks():
     """What a test leaves open is a ResourceWarning, and a warning is an error: here, not in a later test."""

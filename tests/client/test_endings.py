@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import ssl
 import time
 
 import pytest
 
 from canary.client.endings import Failure, ending
-from canary.client.target import Limits, TlsOptions
+from canary.client.target import Limits
 from canary.core.observation import (
     Completed,
     ConnectFailed,
@@ -281,7 +280,7 @@ async def test_a_deadline_after_sending(ask, script, phase):
         end = (await ask(server.url, limits=SHORT)).exchange.end
         await server.requests[0].gone.wait()
     assert (DeadlineExceeded, phase) == about(end)[:2]
-    assert end.at == pytest.approx(SHORT.deadline_s, abs=0.12)
+    assert SHORT.deadline_s / 2 < end.at < 10 * SHORT.deadline_s
 
 
 async def test_the_first_reason_stops_and_closes_at_once(ask):
@@ -363,98 +362,3 @@ async def test_a_bug_of_ours_is_not_an_ending(ask):
 def test_what_no_row_names_is_not_translated(error):
     failure = Failure(error=error, at=1.0, phase=Phase.BODY, closed_in_order=False, broken=None)
     assert ending(failure) is None
-
-
-def _trust(authority) -> TlsOptions:
-    return TlsOptions(ca_file=authority.ca_file)
-
-
-def _refuse(listener: socket.socket, context: ssl.SSLContext) -> None:
-    """OpenSSL's own server sends its alert; asyncio's drops it."""
-    connection, _ = listener.accept()
-    with connection, pytest.raises(ssl.SSLError):
-        context.wrap_socket(connection, server_side=True)
-
-
-class TestTls:
-    @pytest.mark.parametrize(
-        ("options", "name", "detail"),
-        [
-            pytest.param(None, "localhost", "unable to get local issuer certificate", id="unknown authority"),
-            pytest.param({}, "example.org", "mismatch", id="another name"),
-        ],
-    )
-    async def test_a_bad_certificate(self, ask, authority, options, name, detail):
-        tls = None if options is None else TlsOptions(ca_file=authority.ca_file)
-        async with LlmServer([(0, whole(b"x"))], tls=authority.server(name)) as server:
-            end = (await ask(server.url, tls=tls)).exchange.end
-        assert (ConnectFailed, Phase.TLS) == about(end)[:2]
-        assert detail in end.detail.lower()
-
-    @pytest.mark.parametrize(
-        "options",
-        [
-            pytest.param({"verify": False}, id="verify off"),
-            pytest.param({"server_name": "example.org"}, id="the name it has"),
-        ],
-    )
-    async def test_a_certificate_of_another_name_on_purpose(self, ask, authority, options):
-        tls = TlsOptions(**({"ca_file": authority.ca_file} | options))
-        async with LlmServer([(0, whole(b"x"))], tls=authority.server("example.org")) as server:
-            assert (await ask(server.url, tls=tls)).body == b"x"
-
-    async def test_a_client_certificate(self, ask, authority):
-        options = TlsOptions(ca_file=authority.ca_file, cert_file=authority.cert_file, key_file=authority.key_file)
-        async with LlmServer([(0, whole(b"x"))], tls=authority.server(client_cert=True)) as server:
-            assert (await ask(server.url, tls=options)).body == b"x"
-
-    async def test_a_missing_client_certificate(self, ask, authority):
-        """TLS 1.3 lets the client send before the server has looked at its certificate; the refusal comes after."""
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            accept = asyncio.get_running_loop().run_in_executor(
-                None, _refuse, listener, authority.server(client_cert=True)
-            )
-            end = (await ask(f"https://localhost:{listener.getsockname()[1]}/", tls=_trust(authority))).exchange.end
-            await accept
-        assert (ConnectFailed, Phase.TLS) == about(end)[:2]
-        assert "certificate required" in end.detail
-
-    async def test_plain_http_behind_https(self, ask):
-        async def plain(reader, writer):
-            await reader.read(100)
-            writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-            writer.close()
-
-        async with await asyncio.start_server(plain, "127.0.0.1", 0) as listener:
-            end = (await ask(f"https://127.0.0.1:{listener.sockets[0].getsockname()[1]}/")).exchange.end
-        assert (ConnectFailed, Phase.TLS) == about(end)[:2]
-
-    @pytest.mark.parametrize("cut", [Cut.RST, Cut.FIN])
-    async def test_closed_in_the_handshake(self, ask, cut):
-        def close(_reader, writer):
-            reset(writer) if cut is Cut.RST else writer.close()
-
-        async with await asyncio.start_server(close, "127.0.0.1", 0) as listener:
-            end = (await ask(f"https://127.0.0.1:{listener.sockets[0].getsockname()[1]}/")).exchange.end
-        assert (ConnectFailed, Phase.TLS) == about(end)[:2]
-
-    @pytest.mark.parametrize(
-        ("script", "kind"),
-        [
-            pytest.param([(0, SSE_HEAD), (0.01, ABC), (0.01, LAST_CHUNK)], Completed, id="whole"),
-            pytest.param([(0, SSE_HEAD_UNTIL_CLOSE), (0.01, b"abc"), (0.01, Cut.FIN)], Completed, id="until close"),
-            pytest.param([(0, SSE_HEAD), (0.01, ABC), (0.01, Cut.FIN)], Truncated, id="fin"),
-            pytest.param([(0, SSE_HEAD), (0.01, ABC), (0.05, Cut.RST)], Disconnected, id="rst"),
-        ],
-    )
-    async def test_how_an_answer_ends(self, ask, authority, script, kind):
-        async with LlmServer(script, tls=authority.server()) as server:
-            asked = await ask(server.url, tls=TlsOptions(ca_file=authority.ca_file))
-        assert (kind, b"abc") == (type(asked.exchange.end), asked.body)
-        assert asked.exchange.tls_s > 0
-        assert asked.exchange.connect_s > 0
-        assert asked.exchange.dns_s > 0
-
-    async def test_a_missing_file_is_not_the_targets_fault(self, ask, tmp_path):
-        with pytest.raises(FileNotFoundError):
-            await ask("https://127.0.0.1:9/", tls=TlsOptions(ca_file=str(tmp_path / "none.pem")))

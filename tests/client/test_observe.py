@@ -40,8 +40,8 @@ async def test_a_stream_that_reasons_and_answers():
     reasoning = [event for event in seen.events if isinstance(event, ReasoningDelta)]
     [visible] = [event for event in seen.events if isinstance(event, VisibleDelta)]
     assert "".join(event.text for event in reasoning) == "r0 r1 r2 "
-    assert reasoning[0].at == pytest.approx(sent[1], abs=0.015)
-    assert visible.at == pytest.approx(sent[4], abs=0.015)
+    assert sent[1] <= reasoning[0].at < sent[2]
+    assert sent[4] <= visible.at < sent[5]
     assert any(isinstance(event, Terminator) for event in seen.events)
     assert isinstance(seen.end, Completed)
 

@@ -4,7 +4,7 @@ A case is one entry of `tests/cases/*.yaml`. `stream` lists what arrives when; e
 `repeat` of them `every` so many seconds. A step holds one of
 
 - a chunk: `role`, `content`, `reasoning`, `reasoning_content`, `tool`, `refusal` or `delta` (as it is), with `finish`;
-- `over: stop`: the finish reason, a usage chunk and `[DONE]`. Usage is one token a delta unless `usage` says otherwise;
+- `over: stop`: the finish reason, a usage chunk and `[DONE]`. Usage is one token a delta and one for the stop, unless `usage` says otherwise;
 - `usage` alone, `done: true`, `comment`, `data` (an event, text or JSON), `body` (a JSON document), `raw` (as it is).
 
 `end` is `complete`, `truncated`, `reset`, `deadline` or `connect_failed`, and when; without it the stream ends, complete,
@@ -21,10 +21,10 @@ import yaml
 from canary.analysis.measure import measure
 from canary.checks import judge
 from canary.checks.evidence import Evidence
-from canary.cli.arguments import parse_preset, parse_timeout
-from canary.config.presets import catalogue
+from canary.config.presets import catalogue, timeouts_of
 from canary.core.measurement import Measurement
 from canary.core.observation import Exchange, Head, Read
+from canary.core.timeout import Clock, Timeout, TimerPhase
 from canary.core.verdict import Status, Verdict
 from canary.wire.decode import decode
 from canary.wire.transcript_end import end_of
@@ -76,7 +76,7 @@ def all_cases():
 def judged(case):
     observation = decode(_exchange(case))
     measurement = measure(observation)
-    timers = [timer for text in case.timers for timer in _timers(text)]
+    timers = [timer for text in case.timers for timer in timers_of(text)]
     below = None if case.below is None else measure(decode(_stream_exchange(case.below)))
     evidence = Evidence(
         observation=observation,
@@ -103,8 +103,12 @@ def told(verdicts, expected):
     }
 
 
-def _timers(text):
-    return (parse_timeout(text),) if text.count(":") == 3 else parse_preset(text)
+def timers_of(text):
+    """A preset's timers, or the one of `name:phase:clock:seconds`."""
+    if ":" not in text:
+        return timeouts_of(text)
+    name, phase, clock, limit = text.split(":")
+    return (Timeout(name=name, phase=TimerPhase(phase), clock=Clock(clock), limit_s=float(limit)),)
 
 
 def _exchange(case):
@@ -156,7 +160,7 @@ def _texts(step, deltas):
         return [_event(step["data"])]
     if "done" in step:
         return [_event("[DONE]")]
-    usage = step.get("usage", {"prompt_tokens": 10, "completion_tokens": deltas} if "over" in step else None)
+    usage = step.get("usage", {"prompt_tokens": 10, "completion_tokens": deltas + 1} if "over" in step else None)
     counted = [] if usage is None else [_event({"choices": [], "usage": usage})]
     if "over" in step:
         return [_chunk(step, finish=step["over"]), *counted, _event("[DONE]")]

@@ -83,7 +83,9 @@ def test_a_misspelt_key_stands_in_the_same_place_and_is_no_key_of_anybody(row):
     ("name", "value", "body", "expected"),
     [
         pytest.param("thinking_token_budget", 64, {}, {"thinking_token_budget": 64}, id="top level"),
-        pytest.param("thinking_token_budget", 64, {"thinking_token_budget": 1}, {"thinking_token_budget": 64}, id="over"),
+        pytest.param(
+            "thinking_token_budget", 64, {"thinking_token_budget": 1}, {"thinking_token_budget": 64}, id="over"
+        ),
         pytest.param(
             "chat_template_kwargs.enable_thinking",
             False,

@@ -12,7 +12,7 @@ from typing import Any
 from tests.real.lab.hop import Hop
 
 KEY_VARIABLE = "LAB_API_KEY"
-# Greedy, and always the same words: the same weights then say the same nonsense, and never happen to close their thinking.
+# Greedy and always the same words: the same weights then say the same nonsense, and never happen to stop thinking.
 QUESTION = ("--prompt", "Prove that there are infinitely many primes.", "--temperature", "0")
 RUN_LIMIT_S = 150.0
 

@@ -1,0 +1,96 @@
+"""All requests of one run to one hop: what stays the same between them, and how one is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from canary.analysis.measure import measure
+from canary.checks.evidence import Evidence
+from canary.client.observe import observe
+from canary.client.reader import StopRule
+from canary.client.target import Limits
+from canary.core.measurement import Measurement
+from canary.core.observation import Json
+from canary.core.run import HopResult
+from canary.core.spec import Assignment, Hop
+from canary.core.timeout import Timeout
+from canary.engine.request import Request, build_request
+from canary.prompts.compose import Composed, compose
+from canary.prompts.nonce import nonce
+
+MAX_BYTES = 64 * 1024 * 1024
+CONNECT_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """A request is about to be sent."""
+
+    hop: str
+    variant: str
+
+
+Watch = Callable[[Started | HopResult], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Occasion:
+    """What is new in each run, and who is told of it. `now` is read once per request."""
+
+    run_id: str
+    seed: int
+    now: Callable[[], datetime]
+    catalogue: tuple[Timeout, ...] = ()
+    watch: Watch = lambda _: None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """`timers` watch this hop's stream. `below` is the plain answer of the hop below, where it was asked already.
+
+    `counts_running`: the hop is known to report usage in every chunk if asked. `chars_per_token`: learned further down.
+    """
+
+    hop: Hop
+    assignment: Assignment
+    occasion: Occasion
+    timers: tuple[Timeout, ...]
+    below: Measurement | None = None
+    counts_running: bool = False
+    chars_per_token: float | None = None
+
+    def question(self, variant: str, *, index: int) -> Composed:
+        """The run's question number `index`, under a nonce of its own."""
+        mark = nonce(seed=self.occasion.seed, arm=f"{self.hop.name}/{variant}/{index}")
+        return compose(self.assignment.probe, seed=self.occasion.seed, nonce=mark, index=index)
+
+    def request(self, composed: Composed) -> Request:
+        return build_request(self.hop, self.assignment.probe, composed, run_id=self.occasion.run_id)
+
+    async def ask(
+        self, variant: str, composed: Composed, *, body: Json | None = None, stop: StopRule | None = None
+    ) -> Evidence:
+        """Send one request and measure its answer. `body` replaces the plain form; `stop` ends the stream early."""
+        self.occasion.watch(Started(hop=self.hop.name, variant=variant))
+        request = self.request(composed)
+        limits = Limits(deadline_s=self.assignment.deadline_s, max_bytes=MAX_BYTES, connect_timeout_s=CONNECT_TIMEOUT_S)
+        observation = await observe(
+            request.target,
+            request.body if body is None else body,
+            limits=limits,
+            started_at=self.occasion.now(),
+            stop=stop,
+        )
+        return Evidence(
+            observation=observation,
+            measurement=measure(observation, chars_per_token=self.chars_per_token),
+            timeouts=self.timers,
+            catalogue=self.occasion.catalogue,
+            below=self.below,
+            first_visible_limit_s=self.assignment.first_visible_s,
+            inline_reasoning=self.hop.inline_reasoning,
+            forwards_reasoning=self.hop.forwards_reasoning,
+            expected_answer=composed.answer,
+        )
