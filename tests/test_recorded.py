@@ -1,5 +1,7 @@
 """Every recorded stream against what its raw lines say: the numbers, and what must be concluded from them."""
 
+from functools import cache
+
 import pytest
 import yaml
 
@@ -20,6 +22,7 @@ FIRST_VISIBLE_S = 5.0
 rows = pytest.mark.parametrize(("name", "row"), [pytest.param(name, row, id=name) for name, row in TABLE.items()])
 
 
+@cache
 def evidence_of(name, *timers):
     observation = decode(recorded(name))
     return Evidence(

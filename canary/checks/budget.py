@@ -42,7 +42,6 @@ KNOWN_FLOORS = (128, 512, 1024, 2048, 4096, 8192, 16384)
 _CLEARLY_BELOW = 0.7  # of the control
 _TRACE_TOKENS = 8  # an empty block: two marks and newlines
 _SWITCH_CONTROL_TOKENS = 50  # a control with less may be a model that does not think about this prompt
-_LEAST_CHARS = 200  # to learn a ratio from
 _TIMES_FASTER = 3.0
 _LEAST_DIFFERENCE_S = 1.0  # three times a tenth of a second is noise
 
@@ -134,10 +133,9 @@ def _judge_answer(test: BudgetTest, budget: Budget, arms: Arms) -> Ruling:
 
 def _ratio_of(control: Reading | None) -> float | None:
     """Characters per token where the control tells both: the same question to the same model."""
-    if control is None or control.chars < _LEAST_CHARS or control.blocks != 1:
+    if control is None or control.count is None or not control.count.low or control.blocks != 1:
         return None
-    known = control.count is not None and control.count.exact and control.count.low > 0
-    return control.chars / control.count.low if known and control.count else None
+    return control.chars / control.count.low if control.count.exact else None
 
 
 def _other_model(treatment: Reading, control: Reading | None) -> str | None:

@@ -71,15 +71,10 @@ def _causes(faults: Sequence[Fault]) -> list[Cause]:
 def _explains(cause: Fault, fault: Fault) -> bool:
     """Whether `fault` follows from `cause`, which is not above it."""
     if cause.origin == fault.origin:
-        return cause.check in _BREAKS or fault.check in _EXPLAINS.get(cause.check, ()) or _tighter_timer(cause, fault)
+        return cause.check in _BREAKS or fault.check in _EXPLAINS.get(cause.check, ())
     if cause.check in _BREAKS:
         return fault.below is None or fault.below >= cause.origin
     return cause.check == "idle_timeout" and fault.check == "complete" and cause.subject == fault.verdict.subject
-
-
-def _tighter_timer(cause: Fault, fault: Fault) -> bool:
-    """One silence, several timers: the one that fires first names it."""
-    return cause.check == fault.check == "idle_timeout"
 
 
 def _rank(fault: Fault) -> tuple[int, float, str, str]:

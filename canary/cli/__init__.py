@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import typer
 from typer.exceptions import TyperException
 
+from canary.cli.check import check, probes, schema
+from canary.cli.demo import demo
 from canary.cli.errors import UsageError
 from canary.cli.exit_codes import ExitCode
 from canary.cli.presets import presets
@@ -25,9 +27,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 pass, 1 a check failed, 2 could not tell, 3 bad config or usage.",
 )
+app.command()(demo)
 app.command()(probe)
 app.command()(record)
 app.command()(replay)
+app.command()(check)
+app.command()(schema)
+app.command()(probes)
 app.command()(presets)
 
 

@@ -26,6 +26,7 @@ InlineReasoning = Annotated[
     bool, typer.Option("--inline-reasoning", help="Reasoning between tags in content is meant to be there.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a picture.")]
+EveryVerdict = Annotated[bool, typer.Option("--verbose", "-v", help="Show the verdicts that pass, too.")]
 Junit = Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Also write the verdicts as JUnit XML.")]
 
 Url = Annotated[

@@ -5,31 +5,42 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
 
 from canary.cli import options
 from canary.cli.arguments import timers_of
+from canary.cli.check import load
 from canary.cli.errors import UsageError
 from canary.cli.exit_codes import exit_code
 from canary.cli.junit import write_junit
 from canary.cli.one_hop import OneHopOptions, one_hop
 from canary.cli.progress import Progress
 from canary.cli.screen import show_result
+from canary.cli.waterfall import show_run
 from canary.config.presets import catalogue
 from canary.core.jsonable import as_json
 from canary.core.run import Run
-from canary.core.spec import Assignment, Pipeline
+from canary.core.spec import Assignment, Pipeline, Plan
 from canary.engine.run import run_probe
 from canary.engine.visit import Occasion
 
 
 def probe(  # noqa: PLR0913  # one parameter an option
+    pipeline: Annotated[str | None, typer.Argument(help="A pipeline of the config; not with --url.")] = None,
+    probe_name: Annotated[
+        str | None, typer.Argument(metavar="[PROBE]", help="One of its probes; all of them if none is named.")
+    ] = None,
     *,
+    config: Annotated[
+        list[Path] | None, typer.Option("--config", "-c", metavar="FILE", help="Config files; canary.yaml by default.")
+    ] = None,
     url: options.Url = None,
     model: options.Model = None,
     prompt: options.PromptText = None,
@@ -51,15 +62,19 @@ def probe(  # noqa: PLR0913  # one parameter an option
     insecure: options.Insecure = False,
     proxy: options.Proxy = None,
     as_json_object: options.AsJson = False,
+    every_verdict: options.EveryVerdict = False,
     junit: options.Junit = None,
 ) -> None:
-    """Send a reasoning-heavy question to one hop and judge how the answer came."""
-    if url is None:
-        msg = "probe needs --url URL and --model NAME"
+    """One run, now: through every hop of a configured PIPELINE, or at the single hop of --url and --model."""
+    if (url is None) == (pipeline is None):
+        msg = "probe needs either a PIPELINE of a config, or --url URL and --model NAME"
         raise UsageError(msg)
-    pipeline, assignment = one_hop(
+    if pipeline is not None:
+        runs = [send(*each, quiet=as_json_object) for each in configured(load(config), pipeline, probe_name)]
+        finish(runs, as_json_object=as_json_object, every_verdict=every_verdict, junit=junit)
+    asked = one_hop(
         OneHopOptions(
-            url=url,
+            url=url or "",
             model=model,
             prompt=prompt,
             max_tokens=max_tokens,
@@ -80,39 +95,66 @@ def probe(  # noqa: PLR0913  # one parameter an option
             timeouts=timers_of(timeout or (), preset or ()),
         )
     )
-    run = send(pipeline, assignment, quiet=as_json_object)
-    report(run, as_json_object=as_json_object, junit=junit)
-    raise typer.Exit(exit_code(verdict for result in run.results for verdict in result.verdicts))
+    finish([send(*asked, quiet=as_json_object)], as_json_object=as_json_object, every_verdict=True, junit=junit)
+
+
+def configured(plan: Plan, pipeline: str, probe_name: str | None) -> list[tuple[Pipeline, Assignment]]:
+    """What to run. Raises UsageError for a name that the plan does not have."""
+    chosen = next((each for each in plan.pipelines if each.name == pipeline), None)
+    if chosen is None:
+        msg = f"there is no pipeline {pipeline!r}; there are {', '.join(each.name for each in plan.pipelines)}"
+        raise UsageError(msg)
+    found = [each for each in chosen.assignments if probe_name in (None, each.probe.name)]
+    if not found:
+        known = ", ".join(each.probe.name for each in chosen.assignments) or "none"
+        msg = f"{pipeline} has no probe {probe_name!r}; it has {known}"
+        raise UsageError(msg)
+    return [(chosen, assignment) for assignment in found]
 
 
 def send(pipeline: Pipeline, assignment: Assignment, *, quiet: bool) -> Run:
-    """One run with a fresh seed; what it is at stands on stderr while it lasts, unless `quiet`."""
-    watch = None if quiet else Progress(Console(stderr=True, highlight=False))
-    occasion = Occasion(
-        run_id=secrets.token_hex(6),
-        seed=secrets.randbits(63),
-        now=_now,
-        catalogue=catalogue(),
-        watch=watch.step if watch else lambda _: None,
-    )
-    with watch or nullcontext():
+    """One run with a fresh seed."""
+    with watched(quiet=quiet) as occasion:
         return asyncio.run(run_probe(pipeline, assignment, occasion))
+
+
+@contextmanager
+def watched(*, quiet: bool) -> Iterator[Occasion]:
+    """A new occasion; what its run is at stands on stderr while it lasts, unless `quiet`."""
+    progress = None if quiet else Progress(Console(stderr=True, highlight=False))
+    with progress or nullcontext():
+        yield Occasion(
+            run_id=secrets.token_hex(6),
+            seed=secrets.randbits(63),
+            now=_now,
+            catalogue=catalogue(),
+            watch=progress.step if progress else lambda _: None,
+        )
 
 
 def _now() -> datetime:
     return datetime.now(UTC)  # noqa: TID251  # the command line is where the wall clock is read
 
 
-def report(run: Run, *, as_json_object: bool, junit: Path | None) -> None:
-    """To the screen or as the JSON of the README, and to a JUnit file if asked."""
-    if as_json_object:
-        typer.echo(json.dumps(run_record(run), ensure_ascii=False, indent=2))
-    else:
-        console = Console(highlight=False)
-        for result in run.results:
-            show_result(console, result, title=f"{run.pipeline}  {result.variant}  run {run.id}")
+def finish(runs: Sequence[Run], *, as_json_object: bool, every_verdict: bool, junit: Path | None) -> NoReturn:
+    """Report the runs and leave with their exit code."""
+    for run in runs:
+        report(run, as_json_object=as_json_object, every_verdict=every_verdict)
+    results = [result for run in runs for result in run.results]
     if junit:
-        write_junit(junit, {f"{result.hop} {result.variant}": result.verdicts for result in run.results})
+        write_junit(junit, {f"{result.hop} {result.variant}": result.verdicts for result in results})
+    raise typer.Exit(exit_code(verdict for result in results for verdict in result.verdicts))
+
+
+def report(run: Run, *, as_json_object: bool, every_verdict: bool) -> None:
+    """One line of JSON as the README describes it, or a picture: of one stream if there is but one."""
+    console = Console(highlight=False)
+    if as_json_object:
+        typer.echo(json.dumps(run_record(run), ensure_ascii=False))
+    elif len(run.results) == 1:
+        show_result(console, run.results[0], title=f"{run.pipeline}  run {run.id}")
+    else:
+        show_run(console, run, every_verdict=every_verdict)
 
 
 def run_record(run: Run) -> dict[str, object]:

@@ -9,7 +9,7 @@ timer cut, or as far as the gap went.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rich.text import Text
@@ -27,7 +27,7 @@ from canary.core.stream import (
     ToolCallDelta,
     VisibleDelta,
 )
-from canary.core.timeout import Fires, OpenUntil, Survives, Timeout, TimerPhase
+from canary.core.timeout import Fires, OpenUntil, Survives, Timeout
 from canary.core.units import format_duration
 
 LABEL_COLUMNS = 14
@@ -63,22 +63,23 @@ _MARKS: dict[type, Mark] = {
 }
 
 
-def timeline(observation: Observation, timers: Iterable[Timeout], *, width: int) -> list[Text]:
+def timeline(observation: Observation, timers: Sequence[Timeout], *, width: int) -> list[Text]:
     """The stream, one line per timer, the axis and a legend; each line at most `width` columns."""
     columns = max(width - LABEL_COLUMNS, 10)
-    outcomes = [(timer, forecast(timer, observation)) for timer in timers]
-    cuts = [outcome.at for _, outcome in outcomes if isinstance(outcome, Fires)]
+    cuts = [cut.at for timer in timers if isinstance(cut := forecast(timer, observation), Fires)]
     span_s = max([observation.end.at, *cuts, 0.001])
     stream = stream_row("stream", observation, span_s=span_s, columns=columns)
     return [
         stream,
-        *(_timer_row(timer, outcome, span_s=span_s, columns=columns) for timer, outcome in outcomes),
+        *(timer_row(timer, observation, span_s=span_s, columns=columns) for timer in timers),
         axis_row(span_s=span_s, columns=columns),
         legend([stream]),
     ]
 
 
-def stream_row(name: str, observation: Observation, *, span_s: float, columns: int) -> Text:
+def stream_row(
+    name: str, observation: Observation, *, span_s: float, columns: int, label_columns: int = LABEL_COLUMNS
+) -> Text:
     """One observation over [0, span_s]; nothing is drawn after its end."""
     shown = _column(observation.end.at, span_s, columns) + 1
     marks = [SILENCE] * shown
@@ -87,7 +88,7 @@ def stream_row(name: str, observation: Observation, *, span_s: float, columns: i
         index = min(_column(event.at, span_s, columns), shown - 1)
         if mark is not None and mark.rank > marks[index].rank:
             marks[index] = mark
-    row = _label(name)
+    row = _label(name, label_columns)
     for mark in marks:
         row.append(mark.glyph, style=mark.style)
     return row
@@ -99,7 +100,7 @@ def _mark(event: StreamEvent) -> Mark | None:
     return _MARKS.get(type(event))
 
 
-def axis_row(*, span_s: float, columns: int) -> Text:
+def axis_row(*, span_s: float, columns: int, label_columns: int = LABEL_COLUMNS) -> Text:
     """Ticks at round times, about one every 12 columns."""
     step_s = _round_step(span_s * 12 / columns)
     line = [" "] * columns
@@ -110,13 +111,13 @@ def axis_row(*, span_s: float, columns: int) -> Text:
             line[index : index + len(words)] = words
             free_from = index + len(words) + 1
         tick_s = round(tick_s + step_s, 9)
-    return _label("").append("".join(line).rstrip(), style="dim")
+    return _label("", label_columns).append("".join(line).rstrip(), style="dim")
 
 
-def legend(rows: Iterable[Text]) -> Text:
+def legend(rows: Iterable[Text], *, label_columns: int = LABEL_COLUMNS) -> Text:
     """What the marks mean that occur in `rows`."""
-    shown = "".join(row.plain[LABEL_COLUMNS:] for row in rows)
-    line = _label("")
+    shown = "".join(row.plain[label_columns:] for row in rows)
+    line = _label("", label_columns)
     for mark in dict.fromkeys(sorted({SILENCE, *_MARKS.values()}, key=lambda mark: -mark.rank)):
         if mark.glyph in shown:
             line.append(mark.glyph, style=mark.style).append(f" {mark.meaning}  ", style="dim")
@@ -124,32 +125,33 @@ def legend(rows: Iterable[Text]) -> Text:
     return line
 
 
-def _timer_row(timer: Timeout, outcome: Fires | Survives | OpenUntil, *, span_s: float, columns: int) -> Text:
-    match outcome:
+def timer_row(
+    timer: Timeout, observation: Observation, *, span_s: float, columns: int, label_columns: int = LABEL_COLUMNS
+) -> Text:
+    """What `timer` makes of the stream: a line over its fatal or worst gap, and the numbers where there is room."""
+    match forecast(timer, observation):
         case Fires(at=at, gap_from=gap_from):
-            style, tip, words, stop_s = "red", "✂", f" cut at {format_duration(at)}", at
+            style, tip, words, stop_s = "red", "✂", f"cut at {format_duration(at)}", at
         case Survives(worst_gap_s=gap_s, gap_from=gap_from):
             style, tip, stop_s = "green", "┤", gap_from + gap_s
-            words = f" {format_duration(gap_s)} of {format_duration(timer.limit_s)}"
+            words = f"{format_duration(gap_s)} of {format_duration(timer.limit_s)}"
         case OpenUntil(seen_gap_s=gap_s, gap_from=gap_from):
             style, tip, stop_s = "yellow", "?", gap_from + gap_s
-            words = f" still open after {format_duration(gap_s)} of {format_duration(timer.limit_s)}"
-    if timer.phase == TimerPhase.TOTAL and isinstance(outcome, Survives):
-        words = f" total {words.strip()}"
+            words = f"still open after {format_duration(gap_s)} of {format_duration(timer.limit_s)}"
     start = _column(max(gap_from, 0.0), span_s, columns)
     stop = max(_column(stop_s, span_s, columns), start)
-    row = _label(label(timer)).append(" " * start + "├" + "─" * (stop - start - 1) + tip, style=style)
-    if row.cell_len + len(words) <= columns + LABEL_COLUMNS:
-        return row.append(words, style=style)
+    bar = "├" + "─" * (stop - start - 1) + tip
+    row = _label(label(timer), label_columns)
+    if start + len(bar) + len(words) < columns:
+        return row.append(f"{' ' * start}{bar} {words}", style=style)
     if len(words) < start:
-        line = _label(label(timer)).append(words.strip().rjust(start - 1) + " ", style=style)
-        return line.append("├" + "─" * (stop - start - 1) + tip, style=style)
-    return row
+        return row.append(f"{words.rjust(start - 1)} {bar}", style=style)
+    return row.append(f"{' ' * start}{bar}", style=style)
 
 
-def _label(name: str) -> Text:
-    shown = name if len(name) < LABEL_COLUMNS else name[: LABEL_COLUMNS - 2] + "…"
-    return Text(shown.ljust(LABEL_COLUMNS), style="bold", no_wrap=True)
+def _label(name: str, columns: int = LABEL_COLUMNS) -> Text:
+    shown = name if len(name) < columns else name[: columns - 2] + "…"
+    return Text(shown.ljust(columns), style="bold", no_wrap=True)
 
 
 def _column(at: float, span_s: float, columns: int) -> int:

@@ -50,7 +50,7 @@ def header_problems(headers: View) -> Iterator[Problem]:
             yield place.problem("a header with a key of its own", "accept_encoding of the hop instead")
         elif lower in _OURS:
             yield place.problem("a header that the request sets itself", "another one")
-        elif _CREDENTIAL.search(lower) and not place.refers and isinstance(place.data, str):
+        elif _CREDENTIAL.search(lower) and isinstance(place.data, str):
             hint = "write ${env:NAME} or ${file:PATH}"
             yield place.problem("plain text", "a secret that stands outside of the config", hint)
         seen.setdefault(lower, name)

@@ -153,8 +153,8 @@ _TICKS = {
 def _short_way(pipeline: Pipeline, index: int, reach: Sequence[Hop]) -> Iterator[Lint]:
     """Byte clocks that stand above the hop where the comments end, and that nothing else feeds."""
     end = index - len(reach)  # the topmost hop that sees them
-    if end <= 0 or any(hop.keepalive_s for hop in pipeline.hops[:index]):
-        return  # nothing above, or an injector of its own, which is judged by itself
+    if any(hop.keepalive_s for hop in pipeline.hops[:index]):
+        return  # an injector of its own, which is judged by itself
     beyond = [timer for hop in pipeline.hops[:end] for timer in hop.timeouts if _counts_comments(timer)]
     if beyond:
         hop, timer = pipeline.hops[index], min(beyond, key=lambda timer: timer.limit_s)

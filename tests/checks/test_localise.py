@@ -235,6 +235,23 @@ SEVERAL = [
     ),
     pytest.param(
         [
+            verdicts("agent P | litellm F | vllm P", check="reachable"),
+            verdicts("agent F | litellm U | vllm P"),
+        ],
+        ["reachable@litellm agent"],
+        id="what is fine below the break does not matter",
+    ),
+    pytest.param(
+        [
+            verdicts("edge P | agent F | litellm P", check="streaming", subject="reasoning"),
+            verdicts("agent F | litellm P", check="idle_timeout", subject="edge/nginx"),
+            verdicts("ui F | edge F | agent P", check="complete", subject="edge/nginx"),
+        ],
+        ["streaming@agent edge,ui"],
+        id="stripped, so silent, so cut",
+    ),
+    pytest.param(
+        [
             verdicts("ui P | agent P | litellm P | vllm F", check="reachable"),
             verdicts("ui F | agent F | litellm P | vllm U"),
         ],
@@ -335,10 +352,9 @@ def test_of_several_timers_the_first_to_fire_speaks():
 def test_a_cut_keeps_the_subject_of_its_origin():
     """Who cut it is a suspicion of each hop's own, not a second thing that was looked at."""
     (finding,) = found_in(
-        verdicts("edge F | agent P", check="complete", subject="edge/nginx"),
-        verdicts("ui F", check="complete"),
+        verdicts("ui F | agent P", check="complete"), verdicts("edge F", check="complete", subject="edge/nginx")
     )
-    assert (finding.origin, finding.affected, finding.subject) == ("edge", ("ui",), "edge/nginx")
+    assert (finding.edge, finding.affected, finding.subject) == (("edge", "agent"), ("ui",), "edge/nginx")
 
 
 # variants
@@ -431,7 +447,8 @@ MESSAGES = [
         verdicts(
             "litellm F | vllm P", check="budget", subject="p", reasons={"litellm": "rejected", "vllm": "honoured"}
         ),
-        "`p` is rejected at litellm and honoured at vllm: budget F with its numbers; at vllm: budget P with its numbers.",
+        "`p` is rejected at litellm and honoured at vllm: budget F with its numbers; at vllm: budget P with its"
+        " numbers.",
         id="a budget that is refused",
     ),
     pytest.param(
@@ -446,8 +463,8 @@ MESSAGES = [
     ),
     pytest.param(
         verdicts("agent F | litellm P", check="idle_timeout", subject="browser/ui-idle"),
-        "browser/ui-idle would cut the stream of agent: idle_timeout F with its numbers; at litellm: idle_timeout P with"
-        " its numbers.",
+        "browser/ui-idle would cut the stream of agent: idle_timeout F with its numbers; at litellm: idle_timeout P"
+        " with its numbers.",
         id="timer",
     ),
     pytest.param(

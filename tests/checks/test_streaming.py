@@ -45,6 +45,12 @@ def numbers(*events):
 BELOW = numbers(*thought(0.2, 2.0), *text(2.0, 7.0))  # through after 7 s
 
 
+READ = BytesReceived(at=2.0, size=900)
+FEW_READS = numbers(
+    *[READ] * 4, *[e for e in [*thought(0.2, 2.0), *text(2.0, 7.0)] if not isinstance(e, BytesReceived)]
+)
+
+
 def judged(*events, below=BELOW, end=None, **evidence):
     verdicts = check(arm(*events, end=end, below=below, **evidence))
     assert all(verdict.check == "streaming" for verdict in verdicts)
@@ -65,18 +71,23 @@ VISIBLE = [
     pytest.param(text(9.0, 9.0), numbers(*text(2.0, 2.24)), None, id="too short a span below"),
     pytest.param(text(9.0, 9.0), numbers(*text(2.0, 2.26)), (FAIL, "buffered"), id="just long enough below"),
     pytest.param(text(9.0, 9.0), numbers(*text(2.0, 7.0, deltas=4, chars=125)), None, id="four deltas below"),
-    pytest.param(text(9.0, 9.0), numbers(*text(2.0, 7.0, deltas=5, chars=100)), (FAIL, "buffered"), id="five deltas below"),
+    pytest.param(
+        text(9.0, 9.0), numbers(*text(2.0, 7.0, deltas=5, chars=100)), (FAIL, "buffered"), id="five deltas below"
+    ),
     pytest.param(text(9.0, 9.0), numbers(*text(8.0, 8.0)), None, id="below is a burst too"),
     pytest.param([], BELOW, None, id="nothing visible here"),
     pytest.param(text(9.0, 9.0), numbers(*thought(0.2, 2.0)), None, id="nothing visible below"),
     pytest.param(text(2.5, 7.5, deltas=4, chars=125), BELOW, (WARN, "coalesced"), id="four lumps for fifty"),
     pytest.param(text(2.5, 7.5, deltas=5, chars=100), BELOW, (PASS, "streams"), id="a tenth of the deltas"),
     pytest.param(text(2.5, 7.5, deltas=2, chars=250), BELOW, (WARN, "coalesced"), id="two lumps"),
+    pytest.param(text(2.5, 7.5, deltas=4, chars=125), FEW_READS, (PASS, "streams"), id="below came in four reads too"),
     pytest.param(
-        [VisibleDelta(at=at, text="a" * 10) for at in (2.5, 7.5) for _ in range(25)], BELOW, (WARN, "coalesced"),
+        [VisibleDelta(at=at, text="a" * 10) for at in (2.5, 7.5) for _ in range(25)],
+        BELOW,
+        (WARN, "coalesced"),
         id="many deltas at two instants",
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("events", "below", "expected"), VISIBLE)
@@ -89,15 +100,25 @@ REASONING = [
     pytest.param([], {}, (WARN, "reasoning_stripped"), id="stripped, and nobody said what it should be"),
     pytest.param([], {"forwards_reasoning": True}, (FAIL, "reasoning_stripped"), id="stripped, against its word"),
     pytest.param([], {"forwards_reasoning": False}, (PASS, "reasoning_stripped"), id="stripped on purpose"),
-    pytest.param([ReasoningPresent(at=1.0, source="redacted")], {"forwards_reasoning": True}, (FAIL, "reasoning_stripped"), id="redacted is not shown"),
+    pytest.param(
+        [ReasoningPresent(at=1.0, source="redacted")],
+        {"forwards_reasoning": True},
+        (FAIL, "reasoning_stripped"),
+        id="redacted is not shown",
+    ),
     pytest.param(thought(0.3, 2.0, field="reasoning_content"), {}, (PASS, "field_renamed"), id="a well-known name"),
     pytest.param(thought(0.3, 2.0, field="cot"), {}, (WARN, "field_renamed"), id="a name that nobody reads"),
-    pytest.param(thought(0.3, 2.0, field="<think>", form=ReasoningForm.INLINE_TAGS), {}, (PASS, "forwarded"), id="in tags: the leak check's business"),
+    pytest.param(
+        thought(0.3, 2.0, field="<think>", form=ReasoningForm.INLINE_TAGS),
+        {},
+        (PASS, "forwarded"),
+        id="in tags: the leak check's business",
+    ),
     pytest.param(thought(2.0, 2.0, deltas=1, chars=1000), {}, (WARN, "coalesced"), id="one lump for fifty"),
     pytest.param(thought(1.0, 2.0, deltas=2, chars=500), {}, (WARN, "coalesced"), id="two lumps"),
     pytest.param(thought(1.0, 2.0, deltas=3, chars=400), {}, (PASS, "forwarded"), id="three lumps stream"),
     pytest.param(thought(1.0, 1.0, deltas=1, chars=20), {}, (PASS, "forwarded"), id="short reasoning takes one"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("events", "evidence", "expected"), REASONING)
@@ -109,19 +130,28 @@ def test_reasoning(events, evidence, expected):
     ("below", "events", "expected"),
     [
         pytest.param(numbers(*thought(0.2, 2.0, chars=3), *text(2.0, 7.0)), [], None, id="150 characters below"),
-        pytest.param(numbers(*thought(0.2, 2.0, chars=4), *text(2.0, 7.0)), [], (WARN, "reasoning_stripped"), id="200 below"),
+        pytest.param(
+            numbers(*thought(0.2, 2.0, chars=4), *text(2.0, 7.0)), [], (WARN, "reasoning_stripped"), id="200 below"
+        ),
         pytest.param(numbers(*text(2.0, 7.0)), thought(0.2, 2.0), None, id="none below"),
         pytest.param(
-            numbers(*thought(0.2, 2.0), *text(2.0, 7.0), usage(250, 375)), [usage(0, 125)], (UNKNOWN, "no_reasoning"),
+            numbers(*thought(0.2, 2.0), *text(2.0, 7.0), usage(250, 375)),
+            [usage(0, 125)],
+            (UNKNOWN, "no_reasoning"),
             id="reported to hold none this time",
         ),
         pytest.param(BELOW, [usage(0, 125)], (WARN, "reasoning_stripped"), id="a 0 by a chain that reports nothing"),
         pytest.param(
-            numbers(*thought(0.2, 2.0, deltas=5, chars=100), *text(2.0, 7.0)), thought(1.0, 1.0, deltas=1, chars=500),
-            (PASS, "forwarded"), id="below came in few pieces too",
+            numbers(*thought(0.2, 2.0, deltas=5, chars=100), *text(2.0, 7.0)),
+            thought(1.0, 1.0, deltas=1, chars=500),
+            (PASS, "forwarded"),
+            id="below came in few pieces too",
+        ),
+        pytest.param(
+            FEW_READS, thought(1.0, 1.0, deltas=1, chars=1000), (PASS, "forwarded"), id="below came in few reads"
         ),
     ],
-)  # fmt: skip
+)
 def test_reasoning_against_what_is_below(below, events, expected):
     assert judged(*events, *text(2.0, 7.0), below=below).get("reasoning") == expected
 

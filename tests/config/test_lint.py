@@ -119,6 +119,9 @@ def test_the_tightest_rival_is_named_with_its_numbers():
         pytest.param([hop("edge", preset="nginx"), hop("vllm", keepalive_s=15)], [], id="counted"),
         pytest.param([hop("edge", preset="nginx"), hop("vllm", keepalive_s=60)], ["keepalive_too_slow"], id="as long"),
         pytest.param(
+            [hop("ui", idle(60)), hop("vllm", keepalive_s=60)], ["keepalive_too_slow"], id="as long, no slack"
+        ),
+        pytest.param(
             [hop("edge", preset="nginx"), hop("vllm", keepalive_s=59.8)], ["keepalive_too_slow"], id="within the slack"
         ),
         pytest.param(

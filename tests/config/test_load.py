@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from canary.config.errors import ConfigError
 from canary.config.load import load_plan
 from canary.config.show import describe
+from canary.config.source import read
 from canary.core.jsonable import as_json
 from canary.core.secret import Secret
 from canary.core.spec import BudgetTest, Expectation, Plan
@@ -97,6 +98,13 @@ def test_a_merged_mapping_gives_way_to_the_keys_beside_it(corners: Plan):
     assert ("copy", 15.0, original.url) == (copy.name, copy.keepalive_s, copy.url)
     assert [timer.hop for timer in copy.timeouts] == ["copy"] * 3
     assert (corners.pipelines[0].parallel, corners.pipelines[1].parallel) == (False, True)
+
+
+def test_of_merged_mappings_the_first_wins(tmp_path: Path):
+    merged = "labels: {first: &a {k: a, only-a: a}, second: &b {k: b, only-b: b}, own: {<<: [*a, *b], only-b: own}}"
+    (tmp_path / "x.yaml").write_text(merged, encoding="utf-8")
+    data = read(tmp_path / "x.yaml", "x.yaml").data
+    assert data["labels"]["own"] == {"k": "a", "only-a": "a", "only-b": "own"}
 
 
 def test_probes_take_defaults_and_their_own(corners: Plan):

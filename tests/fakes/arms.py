@@ -1,10 +1,14 @@
 """Answers of one arm of a budget test, written as what came in order."""
 
 from datetime import UTC, datetime
+from types import MappingProxyType
 
 from canary.analysis.measure import measure
+from canary.checks.budget import judge_budget
+from canary.checks.budget_arms import Arms
 from canary.checks.evidence import Evidence
 from canary.core.observation import Completed, Exchange, Head, HttpRejected, Observation
+from canary.core.spec import BudgetTest, Expectation
 from canary.core.stream import (
     FinishReason,
     HeadersReceived,
@@ -16,6 +20,7 @@ from canary.core.stream import (
     UsageReport,
     VisibleDelta,
 )
+from canary.wire.budgets import BUDGETS
 
 CHARS = 4  # of each token in these answers
 
@@ -57,3 +62,30 @@ def refused(status=400, message="", **more):
 
 def error_in_stream(message="bad", code=None, kind=None, after=(), **more):
     return arm(*after, ServerError(at=0.3, message=message, code=code, kind=kind), finish=None, **more)
+
+
+B, E = 64, 16  # the budget of most tests, and what may come on top of it
+LONG = arm(think(600), say())
+WHOLE = BUDGETS["thinking_budget"]  # a hard cap on the sum of all blocks
+PER_BLOCK = BUDGETS["thinking_token_budget"]
+BELOW = measure(arm(think(600), say()).observation)
+
+
+def verdict_on(treatment, control=LONG, *, budget=WHOLE, tokens=B, value=None, expect="honoured", at=None, **arms):
+    test = BudgetTest(
+        parameter=budget.name,
+        tokens=tokens if value is None else None,
+        value=value,
+        expect=Expectation(expect),
+        expect_at=MappingProxyType(at or {}),
+    )
+    return judge_budget(test, budget, Arms(treatment=treatment, control=control, **arms), hop="vllm")
+
+
+def estimated(tokens, *, finish="stop", said=5):
+    """Nothing but characters tells how much it was."""
+    return arm(think(tokens, counted=False), say(said, counted=False), finish=finish)
+
+
+def shown_at(at, *events, **evidence):
+    return arm(*events, say(at=at), **evidence)

@@ -7,6 +7,7 @@ apart. The stamp is taken right before `send`, so a late server is no error of t
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import time
 from pathlib import Path
@@ -34,7 +35,7 @@ async def main() -> None:
     server = await asyncio.start_server(stream, "127.0.0.1", 0, backlog=1024)
     print(server.sockets[0].getsockname()[1], flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)  # until whoever started it is gone
-    sys.exit()
+    os._exit(0)  # with its streams still open
 
 
 if __name__ == "__main__":

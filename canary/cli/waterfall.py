@@ -1,0 +1,119 @@
+"""A whole run on one screen: every request of every hop on one time axis, then what follows from it, in sentences."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from canary.checks.idle_timeout import label
+from canary.cli.screen import STYLES, plain
+from canary.cli.timeline import LABEL_COLUMNS, axis_row, legend, stream_row, timer_row
+from canary.core.finding import Finding, Severity
+from canary.core.run import HopResult, Run
+from canary.core.units import plural
+from canary.core.verdict import Status, Verdict
+
+_SEVERITY_STYLES = {Severity.CRITICAL: "bold red", Severity.WARNING: "bold yellow"}
+_MOST_NAME_COLUMNS = 34
+
+
+def show_run(console: Console, run: Run, *, every_verdict: bool = False) -> None:
+    """From the user down, like the path; the requests of one hop below each other."""
+    console.print(Text(plain(f"{run.pipeline}, {run.probe}, run {run.id}"), style="bold"))
+    console.print()
+    for row in waterfall(run, width=console.width):
+        console.print(row, no_wrap=True, crop=True)
+    console.print()
+    _show_findings(console, run)
+    _show_verdicts(console, run, every_verdict=every_verdict)
+
+
+def waterfall(run: Run, *, width: int) -> list[Text]:
+    """A row per request, the timers that the top one's stream is held against, an axis, a legend."""
+    results = top_down(run)
+    names = max(len(_name(result)) for result in results)
+    label_columns = min(max(names + 2, LABEL_COLUMNS), _MOST_NAME_COLUMNS)
+    columns = max(width - label_columns, 10)
+    span_s = max(result.measurement.total_s for result in results) or 0.001
+    streams = [
+        stream_row(_name(result), result.observation, span_s=span_s, columns=columns, label_columns=label_columns)
+        for result in results
+    ]
+    return [
+        *streams,
+        *_fatal_timers(results, span_s=span_s, columns=columns, label_columns=label_columns),
+        axis_row(span_s=span_s, columns=columns, label_columns=label_columns),
+        legend(streams, label_columns=label_columns),
+    ]
+
+
+def top_down(run: Run) -> list[HopResult]:
+    """Hops were asked from the engine up; people read from the user down. A hop's requests stay in their order."""
+    hops = list(dict.fromkeys(result.hop for result in run.results))
+    return [result for hop in reversed(hops) for result in run.results if result.hop == hop]
+
+
+def _name(result: HopResult) -> str:
+    return result.hop if result.variant == "plain" else f"{result.hop} {result.variant}"
+
+
+def _fatal_timers(results: Sequence[HopResult], *, span_s: float, columns: int, label_columns: int) -> list[Text]:
+    """Each timer that would have cut some hop's stream, once, drawn against the topmost of those streams."""
+    rows: dict[str, Text] = {}
+    for result in results:
+        fatal = {verdict.subject for verdict in result.verdicts if _fires(verdict)}
+        for timer in result.timeouts:
+            if label(timer) in fatal and label(timer) not in rows:
+                rows[label(timer)] = timer_row(
+                    timer, result.observation, span_s=span_s, columns=columns, label_columns=label_columns
+                )
+    return list(rows.values())
+
+
+def _fires(verdict: Verdict) -> bool:
+    return verdict.check == "idle_timeout" and verdict.status is Status.FAIL
+
+
+def _show_findings(console: Console, run: Run) -> None:
+    if not run.findings:
+        return
+    for finding in run.findings:
+        console.print(_headline(finding))
+        console.print(Padding(Text(plain(finding.message)), (0, 0, 0, 2)))
+        console.print()
+
+
+def _headline(finding: Finding) -> Text:
+    where = f"between {finding.edge[0]} and {finding.edge[1]}" if finding.edge else f"at {finding.origin}"
+    if finding.at_or_below:
+        where = f"at or below {finding.origin}"
+    line = Text(f"{finding.severity.value.upper()} ", style=_SEVERITY_STYLES[finding.severity])
+    return line.append(f"{finding.check} {finding.reason}, {where}", style="bold")
+
+
+def _show_verdicts(console: Console, run: Run, *, every_verdict: bool) -> None:
+    """Those that are not PASS, by hop; a run without any says so."""
+    shown = [
+        (result, verdict)
+        for result in top_down(run)
+        for verdict in result.verdicts
+        if every_verdict or verdict.status is not Status.PASS
+    ]
+    if not shown:
+        count = sum(len(result.verdicts) for result in run.results)
+        console.print(Text(f"all {plural(count, 'verdict')} pass", style=STYLES[Status.PASS]))
+    alike: dict[tuple[str, Status, str], list[str]] = defaultdict(list)
+    for result, verdict in shown:
+        alike[_name(result), verdict.status, plain(verdict.message)].append(f"{verdict.check} {verdict.reason}")
+    for (name, status, message), checks in alike.items():
+        line = Text(f"{status.value:<8}", style=STYLES[status]).append(f"{name} ", style="bold")
+        console.print(line.append(f"{_checks(checks)}: {message}"))
+
+
+def _checks(checks: Sequence[str]) -> str:
+    """`reachable auth`, or the names alone of several checks that say the same."""
+    return checks[0] if len(checks) == 1 else ", ".join(dict.fromkeys(check.split(" ")[0] for check in checks))
