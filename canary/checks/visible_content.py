@@ -85,7 +85,9 @@ def _reasoned(measurement: Measurement) -> str:
     """How much reasoning there was, in words; empty when none is known."""
     if measurement.reasoning_tokens is not None and measurement.reasoning_tokens.value:
         return plural(measurement.reasoning_tokens.value, "token")
-    return plural(measurement.reasoning_chars, "character") if measurement.reasoning_chars else ""
+    if measurement.reasoning_chars:
+        return plural(measurement.reasoning_chars, "character")
+    return "of unknown length" if measurement.time_to_first_reasoning_token_s is not None else ""
 
 
 def _verdict(status: Status, reason: str, message: str, *, observed: float | None = None) -> Verdict:

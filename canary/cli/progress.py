@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.status import Status as Spinner
 from rich.text import Text
 
-from canary.cli.screen import STYLES
+from canary.cli.screen import STYLES, plain
+from canary.core.observation import StoppedByUs
 from canary.core.run import HopResult
 from canary.core.units import format_duration
 from canary.core.verdict import Status, worst
@@ -42,8 +43,13 @@ class Progress:
                 self._spinner.update(Text(f"asking {step.hop}: {step.variant}"))
             return
         status = worst(step.verdicts) if step.verdicts else Status.PASS
-        first_s = step.measurement.time_to_first_visible_content_s
-        visible = "nothing visible" if first_s is None else f"first visible after {format_duration(first_s)}"
-        line = Text(f"{_GLYPHS[status]} ", style=STYLES[status])
-        line.append(f"{step.hop} {step.variant}", style="bold")
-        self._console.print(line.append(f"  {format_duration(step.measurement.total_s)}, {visible}"))
+        line = Text(f"{_GLYPHS[status]} ", style=STYLES[status]).append(f"{step.hop} {step.variant}", style="bold")
+        self._console.print(line.append(f"  {format_duration(step.measurement.total_s)}, {_seen(step)}"))
+
+
+def _seen(result: HopResult) -> str:
+    """The one fact that tells most: why we stopped, or when the first visible word came."""
+    first_s = result.measurement.time_to_first_visible_content_s
+    if isinstance(result.measurement.end, StoppedByUs):
+        return f"stopped, {plain(result.measurement.end.reason)}"
+    return "nothing visible" if first_s is None else f"first visible after {format_duration(first_s)}"

@@ -42,7 +42,12 @@ def capped(tokens):
         pytest.param(evidence(headers(0), over()), "FAIL empty_stop", id="nothing known"),
         pytest.param(evidence(headers(0), over("length")), "FAIL empty_stop", id="length without any reasoning known"),
         pytest.param(
-            evidence(headers(0), [ReasoningPresent(at=1, source="redacted")], over()), "FAIL empty_stop", id="redacted only"
+            evidence(headers(0), [ReasoningPresent(at=1, source="redacted")], over()), "FAIL all_in_reasoning", id="redacted"
+        ),
+        pytest.param(
+            evidence(headers(0), [ReasoningPresent(at=1, source="redacted")], over("length")),
+            "FAIL budget_exhausted",
+            id="redacted, length",
         ),
         pytest.param(evidence(headers(0), think(1), over(), below=BELOW), "FAIL stripped", id="the hop below had it"),
         pytest.param(evidence(headers(0), over(), below=BELOW), "FAIL stripped", id="stripped to nothing"),

@@ -17,7 +17,7 @@ from tests.real.lab.proxies import READ_TIMEOUTS_S
 
 pytestmark = pytest.mark.real
 
-# The silence to aim at for each read timeout, a factor of two or more away: those of 1 and 2 s fire, the one of 4 s not.
+# The silence to aim at for each read timeout, twice or half of it or more: 1 and 2 s fire, 4 s does not.
 SILENCE_S = {1: 2.5, 2: 4.0, 4: 2.0}
 CLEAR_OF_LIMIT = 0.15  # a silence nearer to a limit than this share of it may fall on either side the next time
 TRIES = 4
