@@ -17,7 +17,9 @@ from tests.fakes.cases import timers_of
 from tests.fakes.exchanges import RECORDED, recorded
 
 TABLE = yaml.safe_load((RECORDED.parent / "recorded.yaml").read_text(encoding="utf-8"))
-CHAT_FILES = [path for path in RECORDED.glob("*.jsonl") if '"protocol": "openai-chat"' in path.read_text(encoding="utf-8")]
+CHAT_FILES = [
+    path for path in RECORDED.glob("*.jsonl") if '"protocol": "openai-chat"' in path.read_text(encoding="utf-8")
+]
 FIRST_VISIBLE_S = 5.0
 rows = pytest.mark.parametrize(("name", "row"), [pytest.param(name, row, id=name) for name, row in TABLE.items()])
 
@@ -68,7 +70,11 @@ def test_times(name, row):
 def test_silence(name, row, clock):
     silence = getattr(measured(name).silence, clock)
     longest_s, began_at, *still_open = row["silence"][clock]
-    assert (silence.longest_s, silence.began_at, silence.censored) == (near(longest_s), near(began_at), bool(still_open))
+    assert (silence.longest_s, silence.began_at, silence.censored) == (
+        near(longest_s),
+        near(began_at),
+        bool(still_open),
+    )
 
 
 @rows

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from canary.analysis.ticks import ends_whole
 from canary.checks.attribution import names, suspects
-from canary.checks.evidence import Evidence, cannot_judge, unknown, unusable
+from canary.checks.evidence import Evidence, cannot_judge, quoted, unknown, unusable
 from canary.checks.idle_timeout import label
 from canary.core.measurement import Measurement
 from canary.core.observation import (
@@ -41,7 +41,7 @@ def check(evidence: Evidence) -> list[Verdict]:
         return [_verdict(Status.FAIL, "aborted", message)]
     match measurement.end:
         case StoppedByUs(reason=reason):
-            return [unknown(NAME, "stopped", f"not judged: we stopped reading, {reason}")]
+            return [unknown(NAME, "stopped", f"not judged: we stopped reading, {quoted(reason)}")]
         case DeadlineExceeded():
             return [_deadline(measurement)]
         case Completed() if ends_whole(evidence.observation):
@@ -58,9 +58,9 @@ def _finished(measurement: Measurement) -> bool:
 
 def _error_in_stream(evidence: Evidence) -> Verdict:
     measurement = evidence.measurement
-    code = f" (code {measurement.error_code})" if measurement.error_code else ""
+    code = f" (code {quoted(measurement.error_code)})" if measurement.error_code else ""
     told = plural(measurement.reasoning_chars + measurement.visible_chars, "character")
-    message = f"an error object{code} in the stream after {told}: {measurement.error}"
+    message = f"an error object{code} in the stream after {told}: {quoted(measurement.error or '')}"
     found = suspects(evidence)
     if found and found[0].configured:
         message += f"; {names(found)}"
@@ -99,7 +99,7 @@ def _last_words(measurement: Measurement, request: Json) -> Verdict:
     if held_s is not None and held_s > HELD_OPEN_S:
         message = f"the connection stayed open for {format_duration(held_s)} after the stream's last word"
         return _verdict(Status.WARN, "held_open", message, observed=held_s, limit=HELD_OPEN_S)
-    ended = f"finish_reason={measurement.finish_reason} after {format_duration(measurement.total_s)}"
+    ended = f"{_finish(measurement)} after {format_duration(measurement.total_s)}"
     return _verdict(Status.PASS, "ended", ended, observed=measurement.total_s)
 
 
@@ -131,9 +131,13 @@ def _cut(evidence: Evidence) -> Verdict:
     )
 
 
+def _finish(measurement: Measurement) -> str:
+    return f"finish_reason={quoted(str(measurement.finish_reason))}"
+
+
 def _lacks(measurement: Measurement) -> str:
     if measurement.finish_reason is not None:
-        return f"after finish_reason={measurement.finish_reason} and without a terminator"
+        return f"after {_finish(measurement)} and without a terminator"
     return "without a finish reason" if measurement.terminator_seen else "with neither finish reason nor terminator"
 
 

@@ -14,6 +14,8 @@ from canary.core.timeout import Timeout
 from canary.core.units import format_duration
 from canary.core.verdict import Status, Verdict
 
+MOST_QUOTED_CHARS = 300
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
@@ -56,6 +58,12 @@ def unusable(evidence: Evidence) -> str | None:
     if measurement.error is not None and not said_anything(measurement):
         return "error_in_stream"
     return None
+
+
+def quoted(text: str) -> str:
+    """Somebody else's text as one printable line that is no longer than a message can bear."""
+    line = " ".join("".join(char if char.isprintable() else " " for char in text[: 4 * MOST_QUOTED_CHARS]).split())
+    return line if len(line) <= MOST_QUOTED_CHARS else f"{line[: MOST_QUOTED_CHARS - 1]}…"
 
 
 def unknown(check: str, reason: str, message: str, *, subject: str | None = None) -> Verdict:

@@ -34,7 +34,9 @@ def check(evidence: Evidence) -> list[Verdict]:
 def _never(evidence: Evidence, limit_s: float) -> Verdict:
     total_s = evidence.measurement.total_s
     if not ends_whole(evidence.observation) and total_s <= limit_s:
-        message = f"the stream broke off after {format_duration(total_s)}, before the limit of {format_duration(limit_s)}"
+        message = (
+            f"the stream broke off after {format_duration(total_s)}, before the limit of {format_duration(limit_s)}"
+        )
         return unknown(NAME, "cut", message)
     message = f"no visible text in {format_duration(total_s)}, limit {format_duration(limit_s)}"
     return _verdict(Status.FAIL, "never", message, None, limit_s)

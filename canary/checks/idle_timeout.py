@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from canary.analysis.forecast import forecast
 from canary.checks.evidence import Evidence, cannot_judge, prober_fault, ruler_error_s, unknown, unusable
-from canary.core.timeout import Clock, Fires, OpenUntil, Survives, TimerPhase, Timeout
+from canary.core.timeout import Clock, Fires, OpenUntil, Survives, Timeout, TimerPhase
 from canary.core.units import format_duration
 from canary.core.verdict import Status, Verdict
 
@@ -66,13 +66,17 @@ def _judge(timer: Timeout, evidence: Evidence) -> Verdict:
             what = f"{_describe(timer)} would have cut the stream at {format_duration(at)}"
             return _verdict(timer, Status.FAIL, "would_fire", f"{what}: {_seen(timer, gap_s, gap_from)}", gap_s)
         case Fires(gap_s=gap_s, gap_from=gap_from):
-            what = f"{_describe(timer)} may have cut the stream: it fires up to {format_duration(timer.late_slack_s)} late"
+            what = (
+                f"{_describe(timer)} may have cut the stream: it fires up to {format_duration(timer.late_slack_s)} late"
+            )
             return _verdict(timer, Status.WARN, "close", f"{what}; {_seen(timer, gap_s, gap_from)}", gap_s)
         case Survives(worst_gap_s=gap_s, gap_from=gap_from, headroom_s=headroom_s):
             if gap_s > WARN_ABOVE * timer.limit_s:
                 what = f"{_describe(timer)} was {format_duration(headroom_s)} from cutting"
                 return _verdict(timer, Status.WARN, "close", f"{what}: {_seen(timer, gap_s, gap_from)}", gap_s)
-            return _verdict(timer, Status.PASS, "survives", f"{_describe(timer)}: {_seen(timer, gap_s, gap_from)}", gap_s)
+            return _verdict(
+                timer, Status.PASS, "survives", f"{_describe(timer)}: {_seen(timer, gap_s, gap_from)}", gap_s
+            )
         case OpenUntil(at=at, seen_gap_s=gap_s):
             what = f"{_describe(timer)} was still running when the stream broke off, {format_duration(gap_s)} in"
             return unknown(NAME, "still_open", f"{what}: not before {format_duration(at)}", subject=label(timer))

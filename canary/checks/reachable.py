@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from canary.checks.attribution import names, suspects
-from canary.checks.evidence import Evidence, said_anything
+from canary.checks.evidence import Evidence, quoted, said_anything
 from canary.core.measurement import Measurement
 from canary.core.observation import (
     ConnectFailed,
@@ -91,7 +91,7 @@ def _cut_by(evidence: Evidence) -> str:
 
 def _error_in_stream(measurement: Measurement, request: Json) -> Verdict:
     message, code = measurement.error or "", measurement.error_code
-    text = f"HTTP 200, then only an error object{f' (code {code})' if code else ''}{_because(message)}"
+    text = f"HTTP 200, then only an error object{f' (code {quoted(code)})' if code else ''}{_because(message)}"
     if code == "429":
         return _verdict(Status.UNKNOWN, "rate_limited", text, observed=429)
     if code in ("400", "422") and (setting := _own_setting(message, request)):
@@ -124,7 +124,7 @@ def _no_response(evidence: Evidence) -> Verdict:
 
 
 def _because(detail: str) -> str:
-    return f": {detail}" if detail else ""
+    return f": {quoted(detail)}" if detail else ""
 
 
 def _verdict(

@@ -12,7 +12,7 @@ import re
 from itertools import pairwise
 
 from canary.analysis.ticks import ends_whole
-from canary.checks.evidence import Evidence, cannot_judge, unknown, unusable
+from canary.checks.evidence import Evidence, cannot_judge, quoted, unknown, unusable
 from canary.core.stream import ReasoningDelta, ReasoningForm, TagSeen, VisibleDelta
 from canary.core.units import plural
 from canary.core.verdict import Status, Verdict
@@ -35,17 +35,23 @@ def check(evidence: Evidence) -> list[Verdict]:
     if found:
         return [found]
     if not ends_whole(evidence.observation):
-        return [unknown(NAME, "cut", "nothing leaked before the stream broke off; what would have followed is not known")]
-    return [Verdict(check=NAME, status=Status.PASS, reason="clean", message="no reasoning and no markup in the content")]
+        return [
+            unknown(NAME, "cut", "nothing leaked before the stream broke off; what would have followed is not known")
+        ]
+    return [
+        Verdict(check=NAME, status=Status.PASS, reason="clean", message="no reasoning and no markup in the content")
+    ]
 
 
 def _tags(evidence: Evidence) -> Verdict | None:
     inline = evidence.measurement.reasoning_forms & {ReasoningForm.INLINE_TAGS, ReasoningForm.UNOPENED_TAG}
     if not inline or evidence.inline_reasoning:
         return None
-    leaked = [event for event in evidence.observation.events if isinstance(event, ReasoningDelta) and event.form in inline]
+    leaked = [
+        event for event in evidence.observation.events if isinstance(event, ReasoningDelta) and event.form in inline
+    ]
     chars = sum(len(event.text) for event in leaked)
-    message = f"{plural(chars, 'character')} of reasoning came inside content, marked by {leaked[0].source}"
+    message = f"{plural(chars, 'character')} of reasoning came inside content, marked by {quoted(leaked[0].source)}"
     return _fail("tags_in_content", message, chars)
 
 
@@ -53,7 +59,7 @@ def _stray_closer(evidence: Evidence) -> Verdict | None:
     stray = next((event for event in evidence.observation.events if isinstance(event, TagSeen) and event.stray), None)
     if stray is None:
         return None
-    return _fail("stray_closer", f"content holds {stray.tag}, which closes nothing", len(stray.tag))
+    return _fail("stray_closer", f"content holds {quoted(stray.tag)}, which closes nothing", len(stray.tag))
 
 
 def _markup(evidence: Evidence) -> Verdict | None:

@@ -17,7 +17,7 @@ that allows fewer than 16 tokens: nobody can expect an answer from it.
 from __future__ import annotations
 
 from canary.analysis.ticks import ends_whole
-from canary.checks.evidence import Evidence, cannot_judge, unknown, unusable
+from canary.checks.evidence import Evidence, cannot_judge, quoted, unknown, unusable
 from canary.core.measurement import Measurement
 from canary.core.observation import Json
 from canary.core.units import format_duration, plural
@@ -54,19 +54,26 @@ def _nothing_visible(evidence: Evidence) -> Verdict:
 
 def _cause(evidence: Evidence, measurement: Measurement, allowed: int | None) -> tuple[str, str]:
     reasoned = _reasoned(measurement)
+    finish = f"finish_reason={quoted(str(measurement.finish_reason))}"
     if reasoned and (measurement.finish_reason in ("length", "max_tokens") or _spent(measurement, allowed)):
         limit = f" of max_tokens={allowed}" if allowed else ""
-        return "budget_exhausted", f"reasoning ({reasoned}) used up all{limit}, finish_reason={measurement.finish_reason}"
+        return (
+            "budget_exhausted",
+            f"reasoning ({reasoned}) used up all{limit}, {finish}",
+        )
     if evidence.below is not None and evidence.below.time_to_first_visible_content_s is not None:
         return "stripped", f"the hop below had {plural(evidence.below.visible_chars, 'visible character')}"
     if reasoned:
-        return "all_in_reasoning", f"finish_reason={measurement.finish_reason} with text in the reasoning only ({reasoned})"
+        return (
+            "all_in_reasoning",
+            f"{finish} with text in the reasoning only ({reasoned})",
+        )
     completion = measurement.usage.completion_tokens if measurement.usage else None
     if _spent(measurement, allowed):
         return "budget_exhausted", f"{completion} tokens used up max_tokens={allowed}, and no text came"
     if completion:
         return "parser_loss", f"{plural(completion, 'token')} generated, and neither reasoning nor answer came"
-    return "empty_stop", f"finish_reason={measurement.finish_reason} without any text"
+    return "empty_stop", f"{finish} without any text"
 
 
 def max_tokens(request: Json) -> int | None:

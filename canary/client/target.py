@@ -11,17 +11,7 @@ from pathlib import Path
 from yarl import URL
 
 from canary.core.secret import Secret
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TlsOptions:
-    """`ca_file` replaces the system's authorities. `server_name` is what the certificate must say, if not the host."""
-
-    ca_file: str | None = None
-    cert_file: str | None = None
-    key_file: str | None = None
-    verify: bool = True
-    server_name: str | None = None
+from canary.core.spec import Tls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +26,7 @@ class Target:
     protocol: str
     headers: Mapping[str, str | Secret]
     accept_encoding: str = "identity"
-    tls: TlsOptions | None = None
+    tls: Tls | None = None
     proxy: str | None = None
 
     def __post_init__(self) -> None:
@@ -62,14 +52,14 @@ class Limits:
     connect_timeout_s: float
 
 
-def ssl_context(options: TlsOptions) -> ssl.SSLContext:
+def ssl_context(options: Tls) -> ssl.SSLContext:
     """Raises OSError (`ssl.SSLError` is one) where a file cannot be loaded. A replaced file is loaded anew."""
     files = (options.ca_file, options.cert_file, options.key_file)
     return _ssl_context(options, tuple(Path(file).stat().st_mtime_ns for file in files if file))
 
 
 @lru_cache(maxsize=64)  # loading the system's authorities blocks the loop for some 20 ms
-def _ssl_context(options: TlsOptions, _mtimes: tuple[int, ...]) -> ssl.SSLContext:
+def _ssl_context(options: Tls, _mtimes: tuple[int, ...]) -> ssl.SSLContext:
     context = ssl.create_default_context(cafile=options.ca_file)
     context.set_alpn_protocols(["http/1.1"])
     if options.cert_file:

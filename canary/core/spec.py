@@ -28,12 +28,16 @@ class Expectation(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tls:
-    """How a hop's certificate is checked, and with which certificate we answer. Paths of PEM files."""
+    """How a hop's certificate is checked, and with which certificate we answer. Paths of PEM files.
+
+    `ca_file` replaces the system's authorities; `server_name` is what the certificate must say, if not the host.
+    """
 
     ca_file: str | None = None
     cert_file: str | None = None
     key_file: str | None = None
     verify: bool = True
+    server_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -135,7 +135,10 @@ def test_the_status_fits_the_timer(status, own_status, matches):
 def test_timers_of_the_path_come_first_and_the_nearest_of_them():
     parts, more = cut(60.0)
     given = evidence(
-        *parts, timeouts=(timer(60.9, name="far"), timer(60.1, name="near")), catalogue=(timer(60, name="known"),), **more
+        *parts,
+        timeouts=(timer(60.9, name="far"), timer(60.1, name="near")),
+        catalogue=(timer(60, name="known"),),
+        **more,
     )
     assert [(suspect.timer.name, suspect.configured) for suspect in suspects(given)] == [("near", True), ("far", True)]
 

@@ -23,18 +23,26 @@ def reason(text):
         pytest.param(evidence(), "PASS ended", id="whole"),
         pytest.param(rejected(500), "UNKNOWN rejected", id="rejected"),
         pytest.param(evidence(headers(0), say(1), error(2)), "FAIL error_in_stream", id="error after text"),
-        pytest.param(evidence(headers(0), say(1), error(2, code="500"), done(2)), "FAIL error_in_stream", id="and a terminator"),
+        pytest.param(
+            evidence(headers(0), say(1), error(2, code="500"), done(2)), "FAIL error_in_stream", id="and a terminator"
+        ),
         pytest.param(evidence(headers(0), say(1), reason("error"), done(3)), "FAIL aborted", id="finish reason error"),
         pytest.param(evidence(headers(0), say(1), reason("abort"), done(3)), "FAIL aborted", id="abort"),
         pytest.param(
-            evidence(headers(0), say(1), reason("insufficient_system_resource"), done(3)), "FAIL aborted", id="resources"
+            evidence(headers(0), say(1), reason("insufficient_system_resource"), done(3)),
+            "FAIL aborted",
+            id="resources",
         ),
         pytest.param(evidence(headers(0), say(1), reason("length"), done(3)), "PASS ended", id="length is an end"),
-        pytest.param(evidence(headers(0), say(1), end=StoppedByUs(at=2, reason="enough")), "UNKNOWN stopped", id="stopped"),
+        pytest.param(
+            evidence(headers(0), say(1), end=StoppedByUs(at=2, reason="enough")), "UNKNOWN stopped", id="stopped"
+        ),
         pytest.param(evidence(headers(0), say(1), done(3)), "WARN unterminated", id="terminator without reason"),
         pytest.param(evidence(headers(0), say(1), finish(2)), "WARN no_terminator", id="reason without terminator"),
         pytest.param(
-            evidence(headers(0), say(1), finish(2), request={"stream": False}), "PASS ended", id="no stream, no terminator"
+            evidence(headers(0), say(1), finish(2), request={"stream": False}),
+            "PASS ended",
+            id="no stream, no terminator",
         ),
         pytest.param(evidence(headers(0), say(1), finish(2), request="?"), "PASS ended", id="an unknown request"),
         pytest.param(
@@ -43,7 +51,9 @@ def reason(text):
             id="a document for a stream has no terminator",
         ),
         pytest.param(
-            evidence(headers(0), say(1), finish(2), done(2), end=Completed(at=2 + HELD_OPEN_S)), "PASS ended", id="held 2 s"
+            evidence(headers(0), say(1), finish(2), done(2), end=Completed(at=2 + HELD_OPEN_S)),
+            "PASS ended",
+            id="held 2 s",
         ),
         pytest.param(
             evidence(headers(0), say(1), finish(2), done(2), end=Completed(at=2 + HELD_OPEN_S + AFTER)),
@@ -56,9 +66,13 @@ def reason(text):
             id="held until the deadline",
         ),
         pytest.param(evidence(headers(0), end=DeadlineExceeded(at=9, phase=BODY)), "FAIL hung", id="headers only"),
-        pytest.param(evidence(headers(0), ping(5), end=DeadlineExceeded(at=9, phase=BODY)), "FAIL hung", id="and comments"),
         pytest.param(
-            evidence(headers(0), think(1), end=DeadlineExceeded(at=1 + STALLED_S, phase=BODY)), "FAIL deadline", id="still busy"
+            evidence(headers(0), ping(5), end=DeadlineExceeded(at=9, phase=BODY)), "FAIL hung", id="and comments"
+        ),
+        pytest.param(
+            evidence(headers(0), think(1), end=DeadlineExceeded(at=1 + STALLED_S, phase=BODY)),
+            "FAIL deadline",
+            id="still busy",
         ),
         pytest.param(
             evidence(headers(0), think(1), end=DeadlineExceeded(at=1 + STALLED_S + AFTER, phase=BODY)),
@@ -70,22 +84,32 @@ def reason(text):
             "FAIL stalled",
             id="a reason, no terminator, no end",
         ),
-        pytest.param(evidence(headers(0), say(1), finish(2), done(2), end=Truncated(at=3)), "WARN unclean_end", id="unclean"),
+        pytest.param(
+            evidence(headers(0), say(1), finish(2), done(2), end=Truncated(at=3)), "WARN unclean_end", id="unclean"
+        ),
         pytest.param(
             evidence(headers(0), say(1), finish(2), done(2), end=Disconnected(at=3, phase=BODY)),
             "WARN unclean_end",
             id="reset after the end",
         ),
-        pytest.param(evidence(headers(0), say(1), finish(2), end=Truncated(at=3)), "FAIL truncated", id="no terminator"),
+        pytest.param(
+            evidence(headers(0), say(1), finish(2), end=Truncated(at=3)), "FAIL truncated", id="no terminator"
+        ),
         pytest.param(evidence(headers(0), say(1), done(2), end=Truncated(at=3)), "FAIL truncated", id="no reason"),
         pytest.param(evidence(headers(0), say(1), end=Truncated(at=3)), "FAIL truncated", id="neither"),
         pytest.param(evidence(headers(0), say(1), end=Disconnected(at=3, phase=BODY)), "FAIL truncated", id="reset"),
-        pytest.param(evidence(headers(0), say(1), end=Completed(at=3)), "FAIL truncated", id="a clean end of half a stream"),
         pytest.param(
-            evidence(headers(0), say(1), end=Truncated(at=61), timeouts=(timer(60),)), "FAIL cut", id="by a timer of the path"
+            evidence(headers(0), say(1), end=Completed(at=3)), "FAIL truncated", id="a clean end of half a stream"
         ),
         pytest.param(
-            evidence(headers(0), say(1), end=Truncated(at=61), catalogue=(timer(60),)), "FAIL cut", id="by a well-known timer"
+            evidence(headers(0), say(1), end=Truncated(at=61), timeouts=(timer(60),)),
+            "FAIL cut",
+            id="by a timer of the path",
+        ),
+        pytest.param(
+            evidence(headers(0), say(1), end=Truncated(at=61), catalogue=(timer(60),)),
+            "FAIL cut",
+            id="by a well-known timer",
         ),
     ],
 )
@@ -101,10 +125,19 @@ def test_table(given, expected):
             "after finish_reason=stop and without a terminator",
             id="reason came",
         ),
-        pytest.param(evidence(headers(0), say(1), done(2), end=Truncated(at=3)), "without a finish reason", id="no reason"),
-        pytest.param(evidence(headers(0), say(1), end=Truncated(at=3)), "neither finish reason nor terminator", id="neither"),
         pytest.param(
-            evidence(headers(0), say(1, "four"), error(61, "late", "408"), timeouts=(timer(60, outcome=Outcome.ERROR_IN_STREAM),)),
+            evidence(headers(0), say(1), done(2), end=Truncated(at=3)), "without a finish reason", id="no reason"
+        ),
+        pytest.param(
+            evidence(headers(0), say(1), end=Truncated(at=3)), "neither finish reason nor terminator", id="neither"
+        ),
+        pytest.param(
+            evidence(
+                headers(0),
+                say(1, "four"),
+                error(61, "late", "408"),
+                timeouts=(timer(60, outcome=Outcome.ERROR_IN_STREAM),),
+            ),
             "(code 408) in the stream after 4 characters: late; cut by t, byte idle limit 60.0 s",
             id="an error that a timer wrote",
         ),
@@ -114,7 +147,9 @@ def test_table(given, expected):
             id="an error is not blamed on well-known timers",
         ),
         pytest.param(
-            evidence(headers(0), think(1), end=DeadlineExceeded(at=60, phase=BODY)), "and was reasoning", id="after reasoning"
+            evidence(headers(0), think(1), end=DeadlineExceeded(at=60, phase=BODY)),
+            "and was reasoning",
+            id="after reasoning",
         ),
         pytest.param(
             evidence(headers(0), say(1), end=DeadlineExceeded(at=60, phase=BODY)), "and was answer", id="after text"
@@ -127,7 +162,9 @@ def test_messages(given, words):
 
 
 def test_a_cut_names_the_timer_and_its_numbers():
-    (verdict,) = check(evidence(headers(0), say(1), end=Truncated(at=61.1), timeouts=(timer(60, hop="edge", name="idle"),)))
+    (verdict,) = check(
+        evidence(headers(0), say(1), end=Truncated(at=61.1), timeouts=(timer(60, hop="edge", name="idle"),))
+    )
     assert (verdict.subject, verdict.limit, verdict.unit) == ("edge/idle", 60, "s")
     assert math.isclose(verdict.observed, 60.1)
 
@@ -136,5 +173,3 @@ def test_a_suspect_of_the_catalogue_is_no_culprit():
     (verdict,) = check(evidence(headers(0), say(1), end=Truncated(at=61), catalogue=(timer(60, preset="nginx"),)))
     assert (verdict.subject, verdict.limit) == (None, None)
     assert verdict.message.endswith("; as would nginx t")
-
-

@@ -5,8 +5,27 @@ import math
 import pytest
 
 from canary.checks import CHECKS, judge
-from canary.core.observation import Completed, ConnectFailed, DeadlineExceeded, Disconnected, Interrupted, Phase, Truncated
-from canary.core.stream import ReasoningDelta, RefusalDelta, TagSeen, Terminator, ToolCallDelta, Usage, Violation, ViolationKind
+from canary.core.observation import (
+    Completed,
+    ConnectFailed,
+    DeadlineExceeded,
+    Disconnected,
+    Interrupted,
+    Phase,
+    StoppedByUs,
+    Truncated,
+)
+from canary.core.stream import (
+    FinishReason,
+    ReasoningDelta,
+    RefusalDelta,
+    TagSeen,
+    Terminator,
+    ToolCallDelta,
+    Usage,
+    Violation,
+    ViolationKind,
+)
 from canary.core.verdict import Status
 from tests.fakes.evidence import WHOLE, error, evidence, late, rejected, reported, timer
 from tests.fakes.scripted_answer import done, finish, headers, say, think
@@ -71,16 +90,17 @@ def hostile(text):
             [ToolCallDelta(at=1, text=text), RefusalDelta(at=1, text=text), TagSeen(at=1, tag=text, stray=True)],
             [Violation(at=1, kind=ViolationKind.NOT_JSON, detail=text)],
             reported(1, Usage(completion_tokens=10**18, reasoning_tokens=10**18)),
-            [Terminator(at=2)],
+            [FinishReason(at=2, reason=text), Terminator(at=2)],
             **EXPECTING,
         ),
+        evidence(headers(0), say(1), [FinishReason(at=2, reason=text)], end=Truncated(at=3), **EXPECTING),
+        evidence(headers(0), think(1), [FinishReason(at=2, reason=text), Terminator(at=2)]),
+        evidence(headers(0), say(1), end=StoppedByUs(at=2, reason=text)),
     ]
 
 
 def every(given_by_name):
-    return [
-        pytest.param(name, given, id=f"{name}: {what}") for name in CHECKS for what, given in given_by_name.items()
-    ]
+    return [pytest.param(name, given, id=f"{name}: {what}") for name in CHECKS for what, given in given_by_name.items()]
 
 
 @pytest.mark.parametrize(("name", "given"), every({name: given for name, given in UNUSABLE.items()}))

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from canary.analysis.measure import measure
-from canary.checks.evidence import cannot_judge, prober_fault, ruler_error_s, said_anything, unusable
+from canary.checks.evidence import cannot_judge, prober_fault, quoted, ruler_error_s, said_anything, unusable
 from canary.core.observation import ConnectFailed, Disconnected, Interrupted, Phase, Read, StampSource, Truncated
 from canary.core.verdict import Status
 from tests.fakes.evidence import error, evidence, rejected
@@ -61,3 +61,19 @@ def test_the_verdicts_that_say_nothing():
     fault = prober_fault("usage", 0.5)
     assert (fault.status, fault.reason, fault.subject) == (Status.UNKNOWN, "prober_fault", None)
     assert "0.50 s late" in fault.message
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        pytest.param("plain", "plain", id="plain"),
+        pytest.param(" two\r\n lines\u2028three ", "two lines three", id="one line"),
+        pytest.param("\x1b[31mred\0", "[31mred", id="controls"),
+        pytest.param("\u202eright \u05d0", "right \u05d0", id="letters stay, directions go"),
+        pytest.param("a" * 300, "a" * 300, id="300"),
+        pytest.param("a" * 301, "a" * 299 + "…", id="301"),
+        pytest.param(" " * 1200 + "late", "", id="it is not read to its end"),
+    ],
+)
+def test_somebody_elses_text(text, line):
+    assert quoted(text) == line

@@ -27,20 +27,32 @@ def silent_for(gap_s, watch, **more):
         pytest.param(silent_for(60.5, timer(60, late_slack_s=1.0)), "WARN close", id="inside the late slack"),
         pytest.param(silent_for(61.0, timer(60, late_slack_s=1.0)), "FAIL would_fire", id="past the late slack"),
         pytest.param(silent_for(70.0, timer(60, late_slack_s=math.inf)), "FAIL would_fire", id="nobody looks before"),
-        pytest.param(silent_for(10.0, timer(60, early_slack_s=59.0)), "PASS survives", id="early slack is no risk by itself"),
         pytest.param(
-            evidence(headers(0), say(1), end=Truncated(at=30), timeouts=(timer(60),)), "UNKNOWN still_open", id="broke off"
+            silent_for(10.0, timer(60, early_slack_s=59.0)), "PASS survives", id="early slack is no risk by itself"
         ),
         pytest.param(
-            evidence(headers(0), say(1), end=Truncated(at=62), timeouts=(timer(60),)), "FAIL would_fire", id="broke off too late"
+            evidence(headers(0), say(1), end=Truncated(at=30), timeouts=(timer(60),)),
+            "UNKNOWN still_open",
+            id="broke off",
         ),
         pytest.param(
-            evidence(headers(0), say(1), end=Completed(at=30), timeouts=(timer(60),)), "UNKNOWN still_open", id="a clean cut"
+            evidence(headers(0), say(1), end=Truncated(at=62), timeouts=(timer(60),)),
+            "FAIL would_fire",
+            id="broke off too late",
+        ),
+        pytest.param(
+            evidence(headers(0), say(1), end=Completed(at=30), timeouts=(timer(60),)),
+            "UNKNOWN still_open",
+            id="a clean cut",
         ),
         pytest.param(silent_for(60.4, timer(60), **late(0.5)), "UNKNOWN prober_fault", id="our lateness explains it"),
-        pytest.param(silent_for(60.6, timer(60), **late(0.5)), "FAIL would_fire", id="our lateness does not explain it"),
         pytest.param(
-            silent_for(60.4, timer(60), stamps=StampSource.KERNEL, loop_lag_s=0.5), "FAIL would_fire", id="the kernel's stamps"
+            silent_for(60.6, timer(60), **late(0.5)), "FAIL would_fire", id="our lateness does not explain it"
+        ),
+        pytest.param(
+            silent_for(60.4, timer(60), stamps=StampSource.KERNEL, loop_lag_s=0.5),
+            "FAIL would_fire",
+            id="the kernel's stamps",
         ),
         pytest.param(silent_for(59.0, timer(60, phase=HEADERS)), "PASS survives", id="headers in time"),
     ],
@@ -67,14 +79,18 @@ def test_each_timer_has_its_remedy(watch, help_):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        pytest.param(silent_for(70.0, timer(60)), "t (byte idle limit 60.0 s) would have cut the stream at 60.0 s", id="fires"),
+        pytest.param(
+            silent_for(70.0, timer(60)), "t (byte idle limit 60.0 s) would have cut the stream at 60.0 s", id="fires"
+        ),
         pytest.param(silent_for(70.0, timer(60)), "longest byte silence 70.0 s from 0 ms", id="where it was"),
         pytest.param(silent_for(70.0, timer(60, phase=TOTAL)), "total 70.0 s", id="total"),
         pytest.param(silent_for(55.0, timer(60)), "was 5.00 s from cutting", id="headroom"),
         pytest.param(silent_for(60.5, timer(60, late_slack_s=1)), "it fires up to 1.00 s late", id="late"),
         pytest.param(evidence(headers(0), end=Truncated(at=30), timeouts=(timer(60),)), "not before 60.0 s", id="open"),
         pytest.param(
-            evidence(headers(30), end=Completed(at=30), timeouts=(timer(60, phase=HEADERS),)), "headers after 30.0 s", id="headers"
+            evidence(headers(30), end=Completed(at=30), timeouts=(timer(60, phase=HEADERS),)),
+            "headers after 30.0 s",
+            id="headers",
         ),
     ],
 )
@@ -92,7 +108,10 @@ def test_a_pass_needs_no_remedy():
 def test_one_verdict_a_timer_in_the_order_of_the_path():
     watches = tuple(timer(limit, name=name, hop="edge") for name, limit in (("a", 5), ("b", 60)))
     verdicts = check(evidence(headers(0), say(10.0), finish(10), done(10), timeouts=watches))
-    assert [(verdict.subject, verdict.reason) for verdict in verdicts] == [("edge/a", "would_fire"), ("edge/b", "survives")]
+    assert [(verdict.subject, verdict.reason) for verdict in verdicts] == [
+        ("edge/a", "would_fire"),
+        ("edge/b", "survives"),
+    ]
 
 
 @pytest.mark.parametrize(("hop", "name"), [("edge", "edge/t"), (None, "t")])

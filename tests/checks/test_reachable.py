@@ -28,18 +28,26 @@ from tests.fakes.scripted_answer import done, headers, think
         pytest.param(evidence(end=ConnectFailed(at=0, phase=Phase.CONNECT)), "FAIL connect", id="connect"),
         pytest.param(evidence(end=ConnectFailed(at=0, phase=Phase.TLS)), "FAIL tls", id="tls"),
         pytest.param(evidence(end=ConnectFailed(at=0, phase=Phase.SEND)), "FAIL send", id="send"),
-        pytest.param(evidence(end=DeadlineExceeded(at=9, phase=Phase.HEADERS)), "FAIL deadline", id="no headers in time"),
-        pytest.param(evidence(end=Disconnected(at=9, phase=Phase.HEADERS)), "FAIL no_response", id="reset before headers"),
+        pytest.param(
+            evidence(end=DeadlineExceeded(at=9, phase=Phase.HEADERS)), "FAIL deadline", id="no headers in time"
+        ),
+        pytest.param(
+            evidence(end=Disconnected(at=9, phase=Phase.HEADERS)), "FAIL no_response", id="reset before headers"
+        ),
         pytest.param(evidence(end=Truncated(at=9)), "FAIL no_response", id="closed before headers"),
         pytest.param(evidence(headers(0), error(0.1)), "FAIL error_in_stream", id="only an error"),
-        pytest.param(evidence(headers(0), error(0.1, code="504"), done(1)), "FAIL error_in_stream", id="code 504 in a 200"),
+        pytest.param(
+            evidence(headers(0), error(0.1, code="504"), done(1)), "FAIL error_in_stream", id="code 504 in a 200"
+        ),
         pytest.param(evidence(headers(0), error(0.1, code="429")), "UNKNOWN rate_limited", id="429 in a 200"),
         pytest.param(evidence(headers(0), think(1), error(2)), "PASS answered", id="an error after a token"),
         pytest.param(
             evidence(headers(0), error(0.1, "max_tokens too small", "400")), "UNKNOWN probe_misconfigured", id="own cap"
         ),
         pytest.param(
-            evidence(headers(0), error(0.1, "max_tokens too small", "500")), "FAIL error_in_stream", id="own cap, but a 500"
+            evidence(headers(0), error(0.1, "max_tokens too small", "500")),
+            "FAIL error_in_stream",
+            id="own cap, but a 500",
         ),
     ],
 )
@@ -82,7 +90,9 @@ def test_statuses(status, expected):
         pytest.param("max_tokens is too large", {"model": "m"}, 400, "FAIL rejected", id="a setting we did not send"),
         pytest.param("temperature must be 1", {"temperature": 0}, 422, "UNKNOWN probe_misconfigured", id="temperature"),
         pytest.param("temperature must be 1", ASKED, 422, "FAIL rejected", id="temperature not sent"),
-        pytest.param("thinking_budget", {"thinking_budget": 9}, 400, "FAIL rejected", id="what is under test is no setting"),
+        pytest.param(
+            "thinking_budget", {"thinking_budget": 9}, 400, "FAIL rejected", id="what is under test is no setting"
+        ),
         pytest.param("max_tokens", ASKED, 500, "FAIL server_error", id="a server that breaks on it is at fault"),
         pytest.param("max_tokens", "no object", 400, "FAIL rejected", id="a request that is no object"),
     ],
@@ -117,7 +127,9 @@ HEADS = timer(60, phase=TimerPhase.HEADERS, name="heads", header_status=504)
             id="reset before headers, well known only",
         ),
         pytest.param(
-            rejected(504, "gone", content_type="text/html"), "HTTP 504 (a web page: a proxy's answer, not the engine's): gone", id="html"
+            rejected(504, "gone", content_type="text/html"),
+            "HTTP 504 (a web page: a proxy's answer, not the engine's): gone",
+            id="html",
         ),
     ],
 )

@@ -50,7 +50,9 @@ def tagged(form, **more):
         pytest.param(saying(THREE_WINDOWS[:120], think(1, THREE_WINDOWS)), "PASS clean", id="one of three"),
         pytest.param(saying(THREE_WINDOWS, think(1, THREE_WINDOWS[:359])), "PASS clean", id="too little reasoning"),
         pytest.param(saying("a" * 900, think(1, "a" * 900)), "PASS clean", id="repetition proves nothing"),
-        pytest.param(saying(THREE_WINDOWS.replace(" ", "\n"), think(1, THREE_WINDOWS)), "FAIL copy_of_reasoning", id="re-flowed"),
+        pytest.param(
+            saying(THREE_WINDOWS.replace(" ", "\n"), think(1, THREE_WINDOWS)), "FAIL copy_of_reasoning", id="re-flowed"
+        ),
     ],
 )
 def test_table(given, expected):

@@ -30,16 +30,24 @@ def tokens(completion=None, reasoning=None, **more):
         pytest.param(evidence(headers(0), say(1), end=Truncated(at=2)), "UNKNOWN cut", id="cut"),
         pytest.param(counting(tokens(3), say(1)), "PASS plausible", id="plausible"),
         pytest.param(counting(tokens(3, 0), think(1, "x" * 16), say(2)), "PASS plausible", id="0 beside 16 characters"),
-        pytest.param(counting(tokens(3, 0), think(1, "x" * 17), say(2)), "WARN contradicted", id="0 beside 17 characters"),
         pytest.param(
-            counting(tokens(3, 0, text_tokens=3), think(1, "x" * 17), say(2)), "WARN contradicted", id="contradicted first"
+            counting(tokens(3, 0), think(1, "x" * 17), say(2)), "WARN contradicted", id="0 beside 17 characters"
+        ),
+        pytest.param(
+            counting(tokens(3, 0, text_tokens=3), think(1, "x" * 17), say(2)),
+            "WARN contradicted",
+            id="contradicted first",
         ),
         pytest.param(counting(tokens(3, 1, text_tokens=2), say(2)), "WARN made_by_gateway", id="made by a gateway"),
         pytest.param(counting(tokens(53, 0), say(1, "abc")), "PASS plausible", id="50 more than characters"),
         pytest.param(counting(tokens(54, 0), say(1, "abc")), "WARN implausible", id="51 more than characters"),
         pytest.param(counting(tokens(54), say(1, "abc")), "PASS plausible", id="hidden reasoning may explain it"),
-        pytest.param(counting(tokens(56), think(1, "ab"), say(2, "abc")), "WARN implausible", id="shown reasoning does not"),
-        pytest.param(counting(tokens(55), think(1, "ab"), say(2, "abc")), "PASS plausible", id="shown reasoning counts"),
+        pytest.param(
+            counting(tokens(56), think(1, "ab"), say(2, "abc")), "WARN implausible", id="shown reasoning does not"
+        ),
+        pytest.param(
+            counting(tokens(55), think(1, "ab"), say(2, "abc")), "PASS plausible", id="shown reasoning counts"
+        ),
         pytest.param(counting(tokens(900, 850), say(2, "abc")), "PASS plausible", id="hidden reasoning is reported"),
         pytest.param(
             counting(tokens(60, 0), [ToolCallDelta(at=1, text="x" * 10)]), "PASS plausible", id="tool calls are text"

@@ -29,20 +29,28 @@ def capped(tokens):
         pytest.param(evidence(headers(0), say(1, " \n"), over()), "FAIL empty_stop", id="white space is nothing"),
         pytest.param(evidence(headers(0), think(1), over("length")), "FAIL budget_exhausted", id="length"),
         pytest.param(evidence(headers(0), think(1), over("max_tokens")), "FAIL budget_exhausted", id="max_tokens"),
-        pytest.param(evidence(headers(0), think(1), over("stop", 99)), "FAIL all_in_reasoning", id="one token to spare"),
+        pytest.param(
+            evidence(headers(0), think(1), over("stop", 99)), "FAIL all_in_reasoning", id="one token to spare"
+        ),
         pytest.param(evidence(headers(0), think(1), over("stop", 100)), "FAIL budget_exhausted", id="all spent, stop"),
         pytest.param(evidence(headers(0), think(1), over("stop", 101)), "FAIL budget_exhausted", id="more than all"),
-        pytest.param(evidence(headers(0), over("length", 64, 64)), "FAIL budget_exhausted", id="hidden reasoning, length"),
+        pytest.param(
+            evidence(headers(0), over("length", 64, 64)), "FAIL budget_exhausted", id="hidden reasoning, length"
+        ),
         pytest.param(evidence(headers(0), over("stop", 64, 64)), "FAIL all_in_reasoning", id="hidden reasoning, stop"),
         pytest.param(evidence(headers(0), over("stop", 64, 0)), "FAIL parser_loss", id="no reasoning, no text, tokens"),
         pytest.param(evidence(headers(0), over("stop", 64)), "FAIL parser_loss", id="tokens and no text"),
         pytest.param(evidence(headers(0), over("stop", 100)), "FAIL budget_exhausted", id="all spent on nothing"),
-        pytest.param(evidence(headers(0), over("stop", 100), request={"stream": True}), "FAIL parser_loss", id="no cap"),
+        pytest.param(
+            evidence(headers(0), over("stop", 100), request={"stream": True}), "FAIL parser_loss", id="no cap"
+        ),
         pytest.param(evidence(headers(0), over("stop", 0)), "FAIL empty_stop", id="no tokens"),
         pytest.param(evidence(headers(0), over()), "FAIL empty_stop", id="nothing known"),
         pytest.param(evidence(headers(0), over("length")), "FAIL empty_stop", id="length without any reasoning known"),
         pytest.param(
-            evidence(headers(0), [ReasoningPresent(at=1, source="redacted")], over()), "FAIL all_in_reasoning", id="redacted"
+            evidence(headers(0), [ReasoningPresent(at=1, source="redacted")], over()),
+            "FAIL all_in_reasoning",
+            id="redacted",
         ),
         pytest.param(
             evidence(headers(0), [ReasoningPresent(at=1, source="redacted")], over("length")),
@@ -52,15 +60,23 @@ def capped(tokens):
         pytest.param(evidence(headers(0), think(1), over(), below=BELOW), "FAIL stripped", id="the hop below had it"),
         pytest.param(evidence(headers(0), over(), below=BELOW), "FAIL stripped", id="stripped to nothing"),
         pytest.param(
-            evidence(headers(0), think(1), over("length"), below=BELOW), "FAIL budget_exhausted", id="exhausted before stripped"
+            evidence(headers(0), think(1), over("length"), below=BELOW),
+            "FAIL budget_exhausted",
+            id="exhausted before stripped",
         ),
         pytest.param(
-            evidence(headers(0), think(1), over(), below=SILENT_BELOW), "FAIL all_in_reasoning", id="the hop below had none"
+            evidence(headers(0), think(1), over(), below=SILENT_BELOW),
+            "FAIL all_in_reasoning",
+            id="the hop below had none",
         ),
         pytest.param(evidence(headers(0), [RefusalDelta(at=1, text="no")], over()), "WARN refusal", id="refusal"),
-        pytest.param(evidence(headers(0), [ToolCallDelta(at=1, text="add")], over()), "WARN tool_call_only", id="tool call"),
         pytest.param(
-            evidence(headers(0), [ToolCallDelta(at=1, text="add")], say(2), over()), "PASS visible", id="tool call and text"
+            evidence(headers(0), [ToolCallDelta(at=1, text="add")], over()), "WARN tool_call_only", id="tool call"
+        ),
+        pytest.param(
+            evidence(headers(0), [ToolCallDelta(at=1, text="add")], say(2), over()),
+            "PASS visible",
+            id="tool call and text",
         ),
         pytest.param(
             evidence(headers(0), think(1), over("length"), request=capped(LEAST_MAX_TOKENS - 1)),
@@ -72,7 +88,9 @@ def capped(tokens):
             "FAIL budget_exhausted",
             id="a cap of 16",
         ),
-        pytest.param(evidence(headers(0), say(1), over(), request=capped(1)), "PASS visible", id="a cap of 1 that was enough"),
+        pytest.param(
+            evidence(headers(0), say(1), over(), request=capped(1)), "PASS visible", id="a cap of 1 that was enough"
+        ),
     ],
 )
 def test_table(given, expected):
@@ -101,13 +119,19 @@ def test_the_cap_of_a_request(request_body, cap):
     ("given", "words"),
     [
         pytest.param(
-            evidence(headers(0), think(1, "hm"), over("length")), "reasoning (2 characters) used up all of max_tokens=100", id="chars"
+            evidence(headers(0), think(1, "hm"), over("length")),
+            "reasoning (2 characters) used up all of max_tokens=100",
+            id="chars",
         ),
         pytest.param(
-            evidence(headers(0), think(1), over("length", 9, 9), request={}), "reasoning (9 tokens) used up all, finish", id="no cap"
+            evidence(headers(0), think(1), over("length", 9, 9), request={}),
+            "reasoning (9 tokens) used up all, finish",
+            id="no cap",
         ),
         pytest.param(evidence(headers(0), over("stop", 64)), "64 tokens generated, and neither", id="lost"),
-        pytest.param(evidence(headers(0), think(1), over(), below=BELOW), "the hop below had 2 visible characters", id="below"),
+        pytest.param(
+            evidence(headers(0), think(1), over(), below=BELOW), "the hop below had 2 visible characters", id="below"
+        ),
     ],
 )
 def test_messages(given, words):

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from canary.client.target import TlsOptions
+from canary.client.target import Tls
 from canary.core.observation import Completed, ConnectFailed, Phase, StampSource
 from tests.fakes.llm_server import LAST_CHUNK, SSE_HEAD, LlmServer, chunk
 from tests.fakes.proxy import Proxy
@@ -23,7 +23,7 @@ async def test_plain_http_in_absolute_form(ask):
 
 async def test_tls_through_a_tunnel(ask, authority):
     async with LlmServer(SCRIPT, tls=authority.server()) as server, Proxy() as proxy:
-        exchange = (await ask(server.url, proxy=proxy.url, tls=TlsOptions(ca_file=authority.ca_file))).exchange
+        exchange = (await ask(server.url, proxy=proxy.url, tls=Tls(ca_file=authority.ca_file))).exchange
     assert [(r.method, r.target) for r in proxy.requests] == [("CONNECT", f"localhost:{server.port}")]
     assert [read.data for read in exchange.reads] == [b"abc"]
     assert (type(exchange.end), exchange.head.status, exchange.stamps) == (Completed, 200, StampSource.KERNEL)

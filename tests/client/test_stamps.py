@@ -14,7 +14,7 @@ from aiohttp.client_proto import ResponseHandler
 from canary.client import lag
 from canary.client.connection import Attempt, Mark
 from canary.client.line import Line
-from canary.client.target import Target, TlsOptions
+from canary.client.target import Target, Tls
 from canary.core.observation import StampSource
 from canary.core.stream import BytesReceived
 from tests.fakes.llm_server import LAST_CHUNK, SSE_HEAD, LlmServer, chunk, head, in_thread, whole
@@ -38,7 +38,7 @@ def transport(request, authority):
     """Server and client options."""
     if request.param == "plain":
         return {}, {}
-    return {"tls": authority.server()}, {"tls": TlsOptions(ca_file=authority.ca_file)}
+    return {"tls": authority.server()}, {"tls": Tls(ca_file=authority.ca_file)}
 
 
 async def late_read(ask, transport, script, stamps):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from canary.client.redact import public_headers, public_url
-from canary.client.target import Target, TlsOptions, ssl_context
+from canary.client.target import Target, Tls, ssl_context
 from canary.core.secret import Secret
 from tests.fakes.llm_server import LAST_CHUNK, SSE_HEAD, LlmServer, chunk, whole
 
@@ -142,7 +142,7 @@ async def test_no_cookie_is_sent_back_and_no_redirect_followed(ask):
 def test_a_replaced_file_is_loaded_anew(authority, tmp_path):
     file = tmp_path / "ca.pem"
     file.write_bytes(authority.ca.cert_pem.bytes())
-    options = TlsOptions(ca_file=str(file))
+    options = Tls(ca_file=str(file))
     first = ssl_context(options)
     assert ssl_context(options) is first
     file.write_bytes(authority.ca.cert_pem.bytes() * 2)

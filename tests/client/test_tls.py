@@ -8,7 +8,7 @@ import ssl
 
 import pytest
 
-from canary.client.target import TlsOptions
+from canary.client.target import Tls
 from canary.core.observation import Completed, ConnectFailed, Disconnected, Phase, Truncated
 from tests.fakes.llm_server import LAST_CHUNK, SSE_HEAD, SSE_HEAD_UNTIL_CLOSE, Cut, LlmServer, chunk, reset, whole
 
@@ -19,8 +19,8 @@ def about(end):
     return type(end), getattr(end, "phase", None)
 
 
-def _trust(authority) -> TlsOptions:
-    return TlsOptions(ca_file=authority.ca_file)
+def _trust(authority) -> Tls:
+    return Tls(ca_file=authority.ca_file)
 
 
 def _refuse(listener: socket.socket, context: ssl.SSLContext) -> None:
@@ -41,7 +41,7 @@ def _refuse(listener: socket.socket, context: ssl.SSLContext) -> None:
     ],
 )
 async def test_a_bad_certificate(ask, authority, options, name, detail):
-    tls = None if options is None else TlsOptions(ca_file=authority.ca_file)
+    tls = None if options is None else Tls(ca_file=authority.ca_file)
     async with LlmServer([(0, whole(b"x"))], tls=authority.server(name)) as server:
         end = (await ask(server.url, tls=tls)).exchange.end
     assert (ConnectFailed, Phase.TLS) == about(end)
@@ -56,13 +56,13 @@ async def test_a_bad_certificate(ask, authority, options, name, detail):
     ],
 )
 async def test_a_certificate_of_another_name_on_purpose(ask, authority, options):
-    tls = TlsOptions(**({"ca_file": authority.ca_file} | options))
+    tls = Tls(**({"ca_file": authority.ca_file} | options))
     async with LlmServer([(0, whole(b"x"))], tls=authority.server("example.org")) as server:
         assert (await ask(server.url, tls=tls)).body == b"x"
 
 
 async def test_a_client_certificate(ask, authority):
-    options = TlsOptions(ca_file=authority.ca_file, cert_file=authority.cert_file, key_file=authority.key_file)
+    options = Tls(ca_file=authority.ca_file, cert_file=authority.cert_file, key_file=authority.key_file)
     async with LlmServer([(0, whole(b"x"))], tls=authority.server(client_cert=True)) as server:
         assert (await ask(server.url, tls=options)).body == b"x"
 
@@ -109,7 +109,7 @@ async def test_closed_in_the_handshake(ask, cut):
 )
 async def test_how_an_answer_ends(ask, authority, script, kind):
     async with LlmServer(script, tls=authority.server()) as server:
-        asked = await ask(server.url, tls=TlsOptions(ca_file=authority.ca_file))
+        asked = await ask(server.url, tls=Tls(ca_file=authority.ca_file))
     assert (kind, b"abc") == (type(asked.exchange.end), asked.body)
     assert asked.exchange.tls_s > 0
     assert asked.exchange.connect_s > 0
@@ -118,4 +118,4 @@ async def test_how_an_answer_ends(ask, authority, script, kind):
 
 async def test_a_missing_file_is_not_the_targets_fault(ask, tmp_path):
     with pytest.raises(FileNotFoundError):
-        await ask("https://127.0.0.1:9/", tls=TlsOptions(ca_file=str(tmp_path / "none.pem")))
+        await ask("https://127.0.0.1:9/", tls=Tls(ca_file=str(tmp_path / "none.pem")))

@@ -54,6 +54,3 @@ def outcome(check, given):
     verdicts = check(given)
     assert len(verdicts) <= 1
     return f"{verdicts[0].status} {verdicts[0].reason}" if verdicts else None
-
-
-
