@@ -1,7 +1,7 @@
 """Would a timer above this hop have cut the stream, and how near was it?
 
 One verdict per timer, from the forecast of `analysis.forecast`. FAIL where it would have fired, WARN above 80 % of its
-limit: one pass close to a limit is luck, since the next answer thinks a little longer. A stream that broke off with the
+limit or within its early slack: one pass that close is luck, since the next answer thinks a little longer. A stream that broke off with the
 timer still running is UNKNOWN: "not before t" is not "safe".
 
 Each verdict names the remedy that helps, because the usual one often does not: a keepalive comment restarts byte timers
@@ -58,28 +58,33 @@ def remedy(timer: Timeout) -> str:
 
 
 def _judge(timer: Timeout, evidence: Evidence) -> Verdict:
+    found = forecast(timer, evidence.observation)
+    if isinstance(found, OpenUntil):
+        seen = f"{_describe(timer)} was still running when the stream broke off, {format_duration(found.seen_gap_s)} in"
+        return unknown(NAME, "still_open", f"{seen}: not before {format_duration(found.at)}", subject=label(timer))
+    if isinstance(found, Survives):
+        return _survives(timer, found)
     error_s = ruler_error_s(evidence.measurement)
-    match forecast(timer, evidence.observation):
-        case Fires(gap_s=gap_s) if gap_s - error_s <= timer.limit_s:
-            return prober_fault(NAME, error_s, subject=label(timer))
-        case Fires(at=at, gap_s=gap_s, gap_from=gap_from, certain=True):
-            what = f"{_describe(timer)} would have cut the stream at {format_duration(at)}"
-            return _verdict(timer, Status.FAIL, "would_fire", f"{what}: {_seen(timer, gap_s, gap_from)}", gap_s)
-        case Fires(gap_s=gap_s, gap_from=gap_from):
-            what = (
-                f"{_describe(timer)} may have cut the stream: it fires up to {format_duration(timer.late_slack_s)} late"
-            )
-            return _verdict(timer, Status.WARN, "close", f"{what}; {_seen(timer, gap_s, gap_from)}", gap_s)
-        case Survives(worst_gap_s=gap_s, gap_from=gap_from, headroom_s=headroom_s):
-            if gap_s > WARN_ABOVE * timer.limit_s:
-                what = f"{_describe(timer)} was {format_duration(headroom_s)} from cutting"
-                return _verdict(timer, Status.WARN, "close", f"{what}: {_seen(timer, gap_s, gap_from)}", gap_s)
-            return _verdict(
-                timer, Status.PASS, "survives", f"{_describe(timer)}: {_seen(timer, gap_s, gap_from)}", gap_s
-            )
-        case OpenUntil(at=at, seen_gap_s=gap_s):
-            what = f"{_describe(timer)} was still running when the stream broke off, {format_duration(gap_s)} in"
-            return unknown(NAME, "still_open", f"{what}: not before {format_duration(at)}", subject=label(timer))
+    if found.gap_s - error_s <= timer.limit_s:
+        return prober_fault(NAME, error_s, subject=label(timer))
+    return _fires(timer, found)
+
+
+def _fires(timer: Timeout, found: Fires) -> Verdict:
+    seen = _seen(timer, found.gap_s, found.gap_from)
+    if found.certain:
+        what = f"{_describe(timer)} would have cut the stream at {format_duration(found.at)}"
+        return _verdict(timer, Status.FAIL, "would_fire", f"{what}: {seen}", found.gap_s)
+    what = f"{_describe(timer)} may have cut the stream: it fires up to {format_duration(timer.late_slack_s)} late"
+    return _verdict(timer, Status.WARN, "close", f"{what}; {seen}", found.gap_s)
+
+
+def _survives(timer: Timeout, found: Survives) -> Verdict:
+    seen = _seen(timer, found.worst_gap_s, found.gap_from)
+    if found.certain and found.worst_gap_s <= WARN_ABOVE * timer.limit_s:
+        return _verdict(timer, Status.PASS, "survives", f"{_describe(timer)}: {seen}", found.worst_gap_s)
+    what = f"{_describe(timer)} was {format_duration(found.headroom_s)} from cutting"
+    return _verdict(timer, Status.WARN, "close", f"{what}: {seen}", found.worst_gap_s)
 
 
 def _describe(timer: Timeout) -> str:

@@ -7,6 +7,7 @@ UNKNOWN too, so that it never pages.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -96,7 +97,11 @@ def _error_in_stream(measurement: Measurement, request: Json) -> Verdict:
         return _verdict(Status.UNKNOWN, "rate_limited", text, observed=429)
     if code in ("400", "422") and (setting := _own_setting(message, request)):
         return _misconfigured(setting, text)
-    return _verdict(Status.FAIL, "error_in_stream", text, observed=float(code) if code and code.isdecimal() else None)
+    return _verdict(Status.FAIL, "error_in_stream", text, observed=_status_of(code))
+
+
+def _status_of(code: str | None) -> int | None:
+    return int(code) if code and re.fullmatch(r"[1-9][0-9]{2}", code) else None
 
 
 def _own_setting(message: str, request: Json) -> str | None:
@@ -128,6 +133,13 @@ def _because(detail: str) -> str:
 
 
 def _verdict(
-    status: Status, reason: str, message: str, *, observed: float | None = None, unit: str | None = None
+    status: Status, reason: str, message: str, *, observed: float | None = None, unit: str = "status"
 ) -> Verdict:
-    return Verdict(check=NAME, status=status, reason=reason, message=message, observed=observed, unit=unit)
+    return Verdict(
+        check=NAME,
+        status=status,
+        reason=reason,
+        message=message,
+        observed=observed,
+        unit=None if observed is None else unit,
+    )

@@ -21,7 +21,7 @@ NAME = "reasoning_leak"
 
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _MARKUP = re.compile(
-    r"<\|[a-zA-Z_][a-zA-Z0-9_]*\|?>|<[a-zA-Z_]+\|>|</?tool_call>|\[/?TOOL_CALLS?\]|<｜[^｜>]{1,40}｜>|\[/?THINK\]"
+    r"<\|[a-zA-Z_][a-zA-Z0-9_]*\|?>|<[a-zA-Z_]+\|>|</?tool_call>|\[/?TOOL_CALLS?\]|<\uff5c[^\uff5c>]{1,40}\uff5c>|\[/?THINK\]"
 )
 _WINDOW_CHARS = 120  # of reasoning, looked for in the answer
 _LEAST_WINDOWS = 3  # shorter reasoning may be repeated by an honest answer

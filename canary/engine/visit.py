@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +13,7 @@ from canary.client.observe import observe
 from canary.client.reader import StopRule
 from canary.client.target import Limits
 from canary.core.measurement import Measurement
-from canary.core.observation import Json
+from canary.core.observation import Interrupted, Json
 from canary.core.run import HopResult
 from canary.core.spec import Assignment, Hop
 from canary.core.timeout import Timeout
@@ -72,7 +73,10 @@ class Visit:
     async def ask(
         self, variant: str, composed: Composed, *, body: Json | None = None, stop: StopRule | None = None
     ) -> Evidence:
-        """Send one request and measure its answer. `body` replaces the plain form; `stop` ends the stream early."""
+        """Send one request and measure its answer. `body` replaces the plain form; `stop` ends the stream early.
+
+        Raises CancelledError where the run is cancelled.
+        """
         self.occasion.watch(Started(hop=self.hop.name, variant=variant))
         request = self.request(composed)
         limits = Limits(deadline_s=self.assignment.deadline_s, max_bytes=MAX_BYTES, connect_timeout_s=CONNECT_TIMEOUT_S)
@@ -83,6 +87,8 @@ class Visit:
             started_at=self.occasion.now(),
             stop=stop,
         )
+        if isinstance(observation.end, Interrupted):
+            raise asyncio.CancelledError  # `observe` gives back what it had; nobody wants the rest of this run
         return Evidence(
             observation=observation,
             measurement=measure(observation, chars_per_token=self.chars_per_token),

@@ -27,9 +27,8 @@ def silent_for(gap_s, watch, **more):
         pytest.param(silent_for(60.5, timer(60, late_slack_s=1.0)), "WARN close", id="inside the late slack"),
         pytest.param(silent_for(61.0, timer(60, late_slack_s=1.0)), "FAIL would_fire", id="past the late slack"),
         pytest.param(silent_for(70.0, timer(60, late_slack_s=math.inf)), "FAIL would_fire", id="nobody looks before"),
-        pytest.param(
-            silent_for(10.0, timer(60, early_slack_s=59.0)), "PASS survives", id="early slack is no risk by itself"
-        ),
+        pytest.param(silent_for(1.41, timer(2, early_slack_s=0.6)), "WARN close", id="inside the early slack"),
+        pytest.param(silent_for(1.4, timer(2, early_slack_s=0.6)), "PASS survives", id="outside the early slack"),
         pytest.param(
             evidence(headers(0), say(1), end=Truncated(at=30), timeouts=(timer(60),)),
             "UNKNOWN still_open",

@@ -108,8 +108,12 @@ HEADS = timer(60, phase=TimerPhase.HEADERS, name="heads", header_status=504)
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        pytest.param(rejected(504, at=60.0, timeouts=(HEADS,)), "; cut by heads, headers limit 60.0 s", id="504"),
-        pytest.param(rejected(502, at=60.0, timeouts=(IDLE,)), "; cut by idle, byte idle limit 60.0 s", id="502"),
+        pytest.param(
+            rejected(504, at=60.0, timeouts=(HEADS,)), "; cut by heads, headers limit 60.0 s after 60.0 s", id="504"
+        ),
+        pytest.param(
+            rejected(502, at=60.0, timeouts=(IDLE,)), "; cut by idle, byte idle limit 60.0 s after 60.0 s", id="502"
+        ),
         pytest.param(rejected(502, at=60.0, timeouts=(HEADS,)), "HTTP 502", id="502 is not the 504 of this timer"),
         pytest.param(rejected(500, at=60.0, timeouts=(IDLE,)), "HTTP 500", id="500 is no timer's"),
         pytest.param(rejected(400, at=60.0, timeouts=(IDLE,)), "HTTP 400", id="400 is no timer's"),
@@ -141,3 +145,12 @@ def test_the_timer_behind_an_answer_without_an_answer(given, words):
 def test_the_detail_of_a_failure_is_told():
     (verdict,) = check(evidence(end=ConnectFailed(at=0, phase=Phase.DNS, detail="no such host")))
     assert verdict.message == "name resolution failed: no such host"
+
+
+@pytest.mark.parametrize(
+    ("code", "observed"),
+    [("504", 504), ("400", 400), (None, None), ("overloaded", None), ("9" * 400, None), ("٥٠٤", None), ("0", None)],
+)
+def test_only_a_status_is_taken_for_one(code, observed):
+    (verdict,) = check(evidence(headers(0), error(1, code=code)))
+    assert (verdict.observed, verdict.unit) == (observed, None if observed is None else "status")

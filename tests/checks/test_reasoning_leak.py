@@ -40,7 +40,7 @@ def tagged(form, **more):
         pytest.param(saying("<tool_call>{}</tool_call>"), "FAIL markup", id="tool call"),
         pytest.param(saying("[TOOL_CALLS] add"), "FAIL markup", id="mistral tool call"),
         pytest.param(saying("[/THINK]"), "FAIL markup", id="mistral thinking"),
-        pytest.param(saying("<｜end▁of▁sentence｜>"), "FAIL markup", id="deepseek"),
+        pytest.param(saying("<\uff5cend\u2581of\u2581sentence\uff5c>"), "FAIL markup", id="deepseek"),
         pytest.param(saying("write `<|im_end|>` there"), "PASS clean", id="inside a code span"),
         pytest.param(saying("```\n<tool_call>\n```"), "PASS clean", id="inside a code block"),
         pytest.param(saying("```\n<tool_call>"), "PASS clean", id="inside an open code block"),

@@ -1,14 +1,15 @@
-"""Field failures as data: a stream written as a short list becomes the bytes of an exchange, decoded and judged.
+"""Field failures as data: a short list of what arrives when becomes the bytes of an exchange, decoded and judged.
 
-A case is one entry of `tests/cases/*.yaml`. `stream` lists what arrives when; every step is one network read at `at`, or
-`repeat` of them `every` so many seconds. A step holds one of
+A case is one entry of `tests/cases/*.yaml`. Every step of its `stream` is one network read at `at`, or `repeat` of them,
+`every` so many seconds apart, and holds one of
 
 - a chunk: `role`, `content`, `reasoning`, `reasoning_content`, `tool`, `refusal` or `delta` (as it is), with `finish`;
-- `over: stop`: the finish reason, a usage chunk and `[DONE]`. Usage is one token a delta and one for the stop, unless `usage` says otherwise;
+- `over: stop`: the finish reason, a usage chunk and `[DONE]`. Usage is one token a delta and one for the stop, unless
+  `usage` says otherwise;
 - `usage` alone, `done: true`, `comment`, `data` (an event, text or JSON), `body` (a JSON document), `raw` (as it is).
 
 `end` is `complete`, `truncated`, `reset`, `deadline` or `connect_failed`, and when; without it the stream ends, complete,
-with its last read. `timers` are presets or `name:phase:clock:seconds`. Every verdict that is not PASS must be listed.
+with its last read. `timers` are presets or `name:phase:clock:seconds`. Each verdict that is not PASS must be listed.
 """
 
 import json
@@ -90,7 +91,10 @@ def judged(case):
 
 
 def told(verdicts, expected):
-    """`{check: "STATUS reason"}` of what is expected and of all that is not PASS; with the subject where there are several."""
+    """`{check: "STATUS reason"}` of what is expected and of all that is not PASS.
+
+    Where a check has several verdicts, each goes by its subject too.
+    """
     checks = [verdict.check for verdict in verdicts]
     by_name = {
         verdict.check if checks.count(verdict.check) == 1 else f"{verdict.check} {verdict.subject}": verdict
