@@ -31,7 +31,7 @@ def message_of(cause: Cause, hops: Sequence[str], affected: Sequence[str], *, of
         sentences.append(f"{_capital(_names(affected))} {'is' if len(affected) == 1 else 'are'} affected.")
     if also := _also(cause):
         sentences.append(f"This explains {_names(also)} too.")
-    if of_variants > 1:
+    if len(cause.variants) > 1:
         sentences.append(f"Seen in {len(cause.variants)} of {plural(of_variants, 'variant')}.")
     return " ".join(sentences)
 

@@ -1,8 +1,8 @@
 """Would a timer above this hop have cut the stream, and how near was it?
 
 One verdict per timer, from the forecast of `analysis.forecast`. FAIL where it would have fired, WARN above 80 % of its
-limit or within its early slack: one pass that close is luck, since the next answer thinks a little longer. A stream that broke off with the
-timer still running is UNKNOWN: "not before t" is not "safe".
+limit or within its early slack: one pass that close is luck, since the next answer thinks a little longer. A stream
+that broke off with the timer still running is UNKNOWN: "not before t" is not "safe".
 
 Each verdict names the remedy that helps, because the usual one often does not: a keepalive comment restarts byte timers
 only, an event timer needs a real event, a token timer needs reasoning to be forwarded, and nothing restarts a total.

@@ -6,7 +6,8 @@
 2. A fault that follows from another is no finding of its own; its hops are added to the affected ones:
    - a hop that is unreachable or breaks off explains every failure above it, of any check, unless a hop in between is
      seen to be fine, and every failure of the same answer;
-   - a timer that would cut the silence born at a hop explains the cut that this timer made further up;
+   - a timer that would cut the silence born at a hop explains the cut that this timer made further up, and the break
+     of the hop that holds the timer;
    - at one origin, the steadier symptom explains the others (`_EXPLAINS`): an answer that is never visible is late for
      every timer too. The steadier one, because findings must keep their name from run to run.
 3. The same fault in several variants is one finding.
@@ -25,6 +26,8 @@ from canary.checks.finding_message import message_of
 from canary.core.finding import Finding, HopVerdict, Severity
 
 _BREAKS = ("reachable", "complete")
+# How a hop ends whose own timer fired over the stream that it reads: whatever it makes of that for its listeners.
+_LOOKS_LIKE_A_CUT = ("error_in_stream", "gateway_timeout", "server_error", "no_response", "truncated", "cut")
 
 # At one origin and in one variant: a check, and the checks whose failure follows from its own. Causes first.
 _EXPLAINS: Mapping[str, frozenset[str]] = MappingProxyType(
@@ -45,19 +48,19 @@ def localise(verdicts: Sequence[HopVerdict], hops: Sequence[str], *, probed: Seq
     variants = tuple(dict.fromkeys(found.variant for found in verdicts))
     causes: list[Cause] = []
     for variant in variants:
-        causes += _causes(faults_of(variant, verdicts, position))
+        causes += _causes(faults_of(variant, verdicts, position), hops)
     top = min((position[hop] for hop in probed), default=0)
     merged = sorted(_merged(causes), key=lambda cause: (-cause.fault.origin, _rank(cause.fault)))
     return tuple(_finding(cause, hops, top=top, of_variants=len(variants)) for cause in merged)
 
 
-def _causes(faults: Sequence[Fault]) -> list[Cause]:
+def _causes(faults: Sequence[Fault], hops: Sequence[str]) -> list[Cause]:
     """Every fault is a cause, or follows from exactly one."""
     ordered = sorted(faults, key=lambda fault: (-fault.origin, _rank(fault)))
     consequences: dict[int, list[Fault]] = {}
     root: dict[int, int] = {}
     for index, fault in enumerate(ordered):
-        parent = next((at for at in range(index) if _explains(ordered[at], fault)), None)
+        parent = next((at for at in range(index) if _explains(ordered[at], fault, hops)), None)
         root[index] = index if parent is None else root[parent]
         consequences.setdefault(root[index], [])
         if parent is not None:
@@ -68,13 +71,21 @@ def _causes(faults: Sequence[Fault]) -> list[Cause]:
     ]
 
 
-def _explains(cause: Fault, fault: Fault) -> bool:
+def _explains(cause: Fault, fault: Fault, hops: Sequence[str]) -> bool:
     """Whether `fault` follows from `cause`, which is not above it."""
     if cause.origin == fault.origin:
         return cause.check in _BREAKS or fault.check in _EXPLAINS.get(cause.check, ())
     if cause.check in _BREAKS:
         return fault.below is None or fault.below >= cause.origin
-    return cause.check == "idle_timeout" and fault.check == "complete" and cause.subject == fault.verdict.subject
+    return cause.check == "idle_timeout" and _cut_by(cause, fault, hops[fault.origin])
+
+
+def _cut_by(timer: Fault, fault: Fault, hop: str) -> bool:
+    """Whether a break further up is the cut that this timer makes: it is named as such, or its owner broke off."""
+    if fault.check == "complete" and timer.subject == fault.verdict.subject:
+        return True
+    owned = (timer.subject or "").startswith(f"{hop}/")
+    return owned and fault.check in _BREAKS and fault.verdict.reason in _LOOKS_LIKE_A_CUT
 
 
 def _rank(fault: Fault) -> tuple[int, float, str, str]:

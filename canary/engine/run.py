@@ -8,7 +8,7 @@ question under different nonces.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from canary.analysis.tokens import TokenCounts, chars_per_token
@@ -20,10 +20,12 @@ from canary.core.finding import HopVerdict
 from canary.core.run import HopResult, Run
 from canary.core.spec import Assignment, Hop, Pipeline
 from canary.core.timeout import Timeout
+from canary.core.verdict import Status, Verdict
 from canary.engine.budgets import CONTROL, ask_control, prove_budgets
 from canary.engine.visit import Occasion, Visit
 
 PLAIN = "plain"
+_EXPLAINING = ("idle_timeout", "streaming")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +91,8 @@ async def _all_at_once(visits: Sequence[Visit]) -> list[Asked]:
 def _beside(hop: Asked, below: Asked, visit: Visit) -> Asked:
     """Judged again, now that the hop below has answered too."""
     evidence = replace(hop.evidence, below=below.plain.measurement)
-    verdicts = judge(evidence, only=visit.assignment.probe.checks)
+    checks = visit.assignment.probe.checks
+    verdicts = (*judge(evidence, only=checks), *_beyond_doubt(evidence, checks))
     return replace(hop, evidence=evidence, plain=replace(hop.plain, verdicts=verdicts))
 
 
@@ -109,17 +112,24 @@ async def _ask(visit: Visit) -> Asked:
 
 def _told(evidence: Evidence, visit: Visit, variant: str, *, version: str | None = None) -> HopResult:
     """Judged, and shown to whoever watches."""
+    checks = visit.assignment.probe.checks
     result = HopResult(
         hop=visit.hop.name,
         variant=variant,
         observation=evidence.observation,
         measurement=evidence.measurement,
-        verdicts=judge(evidence, only=visit.assignment.probe.checks),
+        verdicts=(*judge(evidence, only=checks), *_beyond_doubt(evidence, checks)),
         timeouts=visit.timers,
         engine_version=version,
     )
     visit.occasion.watch(result)
     return result
+
+
+def _beyond_doubt(evidence: Evidence, checks: Collection[str] | None) -> tuple[Verdict, ...]:
+    """What an answer shows though nobody asked, since it may explain a failure; no UNKNOWN of a stream we stopped."""
+    unasked = [name for name in _EXPLAINING if checks is not None and name not in checks]
+    return tuple(verdict for verdict in judge(evidence, only=unasked) if verdict.status is not Status.UNKNOWN)
 
 
 def _learned(asked: Sequence[Asked]) -> float | None:

@@ -1,14 +1,14 @@
 """Field failures as data: a short list of what arrives when becomes the bytes of an exchange, decoded and judged.
 
-A case is one entry of `tests/cases/*.yaml`. Every step of its `stream` is one network read at `at`, or `repeat` of them,
-`every` so many seconds apart, and holds one of
+A case is one entry of `tests/cases/*.yaml`. Every step of its `stream` is one network read at `at`, or `repeat` of
+them, `every` so many seconds apart, and holds one of
 
 - a chunk: `role`, `content`, `reasoning`, `reasoning_content`, `tool`, `refusal` or `delta` (as it is), with `finish`;
 - `over: stop`: the finish reason, a usage chunk and `[DONE]`. Usage is one token a delta and one for the stop, unless
   `usage` says otherwise;
 - `usage` alone, `done: true`, `comment`, `data` (an event, text or JSON), `body` (a JSON document), `raw` (as it is).
 
-`end` is `complete`, `truncated`, `reset`, `deadline` or `connect_failed`, and when; without it the stream ends, complete,
+`end` is `complete`, `truncated`, `reset`, `deadline` or `connect_failed`, and when; without it the stream is complete
 with its last read. `timers` are presets or `name:phase:clock:seconds`. Each verdict that is not PASS must be listed.
 """
 
