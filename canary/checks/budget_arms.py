@@ -193,7 +193,11 @@ def refusal(arms: Arms, budget: Budget) -> Ruling | None:
 
 
 def answers(evidence: Evidence | None) -> bool:
-    return evidence is not None and unusable(evidence) is None and said_anything(evidence.measurement)
+    """Whether there is anything to compare with: text, or a report of reasoning that this hop does not show."""
+    if evidence is None or unusable(evidence) is not None:
+        return False
+    usage = evidence.measurement.usage
+    return said_anything(evidence.measurement) or bool(usage and usage.reasoning_tokens)
 
 
 def _error(evidence: Evidence) -> _Error | None:

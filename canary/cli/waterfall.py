@@ -35,7 +35,8 @@ def show_run(console: Console, run: Run, *, every_verdict: bool = False) -> None
 def waterfall(run: Run, *, width: int) -> list[Text]:
     """A row per request, the timers that the top one's stream is held against, an axis, a legend."""
     results = top_down(run)
-    names = max(len(_name(result)) for result in results)
+    fatal = {verdict.subject or "" for result in results for verdict in result.verdicts if _fires(verdict)}
+    names = max(map(len, [*map(_name, results), *fatal]))
     label_columns = min(max(names + 2, LABEL_COLUMNS), _MOST_NAME_COLUMNS)
     columns = max(width - label_columns, 10)
     span_s = max(result.measurement.total_s for result in results) or 0.001

@@ -15,6 +15,7 @@ from typing import TypeVar
 from canary.config import schema
 from canary.config.presets import timeouts_of
 from canary.config.rules import probe_of
+from canary.core.body import merged
 from canary.core.secret import Secret
 from canary.core.spec import DEFAULT_DEADLINE_S, Assignment, BudgetTest, Expectation, Hop, Pipeline, Plan, Prices, Tls
 from canary.core.timeout import Clock, Outcome, StartsAt, Timeout, TimerPhase
@@ -54,7 +55,7 @@ def _hop(section: schema.HopSection, defaults: schema.DefaultsSection, folder: F
         protocol=section.protocol or defaults.protocol or plain.protocol,
         model=section.model or defaults.model,
         headers=_headers(section, defaults),
-        body=MappingProxyType(dict(section.body)),
+        body=MappingProxyType(merged(defaults.body, section.body)),
         timeouts=_timeouts(section),
         forwards_reasoning=section.forwards_reasoning,
         inline_reasoning=section.inline_reasoning,

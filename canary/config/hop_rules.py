@@ -34,7 +34,7 @@ def hop_problems(hop: View) -> Iterator[Problem]:
     yield from header_problems(hop.at("headers"))
     yield from _url(hop.at("url"), "a user and password go into auth: {basic: …}")
     yield from _url(hop.at("proxy"), "a proxy that asks for a password is not supported")
-    yield from _credentials_in_body(hop.at("body"))
+    yield from credentials_in_body(hop.at("body"))
     yield from _timeouts(hop.at("timeouts"))
     yield from _tls(hop.at("tls"))
 
@@ -91,12 +91,12 @@ def _url(url: View, instead: str) -> Iterator[Problem]:
         yield url.problem("a reference in the query of a URL", "no secret there", "send it in auth or headers")
 
 
-def _credentials_in_body(body: View) -> Iterator[Problem]:
+def credentials_in_body(body: View) -> Iterator[Problem]:
     """Bodies are kept in transcripts."""
     for key, value in body.data.items() if isinstance(body.data, dict) else ():
         place = body.at(key)
         if isinstance(value, dict):
-            yield from _credentials_in_body(place)
+            yield from credentials_in_body(place)
         elif isinstance(value, str | Secret) and _CREDENTIAL.search(key):
             hint = "send it in auth or headers"
             yield place.problem("a credential in the body", "none: bodies are kept with the results", hint)

@@ -11,7 +11,7 @@ from pathlib import Path as File
 
 from canary.config.budget_rules import budget_problems
 from canary.config.errors import Problem, did_you_mean, one_of, shown
-from canary.config.hop_rules import header_problems, hop_problems
+from canary.config.hop_rules import credentials_in_body, header_problems, hop_problems
 from canary.config.probes import ProbeError, canned_probes, load_probe
 from canary.config.source import is_file
 from canary.config.view import View
@@ -23,6 +23,7 @@ def file_problems(root: View) -> Iterator[Problem]:
     for pipeline in root.at("pipelines").items():
         yield from _hops(pipeline)
         yield from header_problems(pipeline.at("defaults").at("headers"))
+        yield from credentials_in_body(pipeline.at("defaults").at("body"))
         yield from _probes(pipeline)
 
 

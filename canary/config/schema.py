@@ -165,6 +165,8 @@ class DefaultsSection(Section):
     """Of every hop."""
     headers: Headers = {}
     """Sent to every hop; a hop's own win."""
+    body: Body = {}
+    """More fields of every hop's request body; a hop's own win, field by field."""
     every: Duration | None = None
     """Of every probe."""
     first_visible: Duration | None = None

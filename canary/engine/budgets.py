@@ -31,13 +31,13 @@ from canary.checks.budget_arms import Arms, Outcome
 from canary.checks.budget_order import LEAST_REPEATS, Level, judge_order
 from canary.checks.evidence import Evidence
 from canary.client.reader import StopRule
+from canary.core.body import merged
 from canary.core.budget import Budget, BudgetKind
 from canary.core.observation import Json
 from canary.core.run import HopResult
 from canary.core.spec import BudgetTest
 from canary.core.stream import ReasoningDelta, StreamEvent, VisibleDelta
 from canary.core.verdict import Status, Verdict
-from canary.engine.request import merged
 from canary.engine.visit import Visit
 from canary.wire.budgets import BUDGETS, apply, misspelt
 

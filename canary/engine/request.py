@@ -5,11 +5,11 @@ Every request is tagged as synthetic (header and `user`), so that it can be told
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from canary import __version__
 from canary.client.target import Target
+from canary.core.body import merged
 from canary.core.observation import Json
 from canary.core.spec import Hop, Probe
 from canary.prompts.compose import Composed
@@ -52,12 +52,3 @@ def build_request(hop: Hop, probe: Probe, composed: Composed, *, run_id: str) ->
         proxy=hop.proxy,
     )
     return Request(target=target, body=WIRES[hop.protocol].encode(prompt))
-
-
-def merged(base: Mapping[str, Json], over: Mapping[str, Json]) -> dict[str, Json]:
-    """`over` into `base`, object by object; neither is changed."""
-    result = dict(base)
-    for key, value in over.items():
-        mine = result.get(key)
-        result[key] = merged(mine, value) if isinstance(mine, Mapping) and isinstance(value, Mapping) else value
-    return result

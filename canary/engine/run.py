@@ -8,7 +8,7 @@ question under different nonces.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from canary.analysis.tokens import TokenCounts, chars_per_token
@@ -18,7 +18,7 @@ from canary.checks.localise import localise
 from canary.client.version import engine_version
 from canary.core.finding import HopVerdict
 from canary.core.run import HopResult, Run
-from canary.core.spec import Assignment, Hop, Pipeline
+from canary.core.spec import Assignment, Hop, Pipeline, Probe
 from canary.core.timeout import Timeout
 from canary.core.verdict import Status, Verdict
 from canary.engine.budgets import CONTROL, ask_control, prove_budgets
@@ -48,11 +48,7 @@ async def run_probe(pipeline: Pipeline, assignment: Assignment, occasion: Occasi
     asked = await (_all_at_once(visits) if pipeline.parallel else _one_by_one(visits))
     results = [result for hop in asked for result in (hop.plain, *hop.budgets)]
     findings = localise(
-        [
-            HopVerdict(hop=result.hop, variant=result.variant, verdict=verdict)
-            for result in results
-            for verdict in result.verdicts
-        ],
+        [*_verdicts(asked), *_not_told(asked, assignment.probe)],
         [hop.name for hop in pipeline.hops],
         probed=[hop.name for _, hop in probed],
     )
@@ -91,8 +87,7 @@ async def _all_at_once(visits: Sequence[Visit]) -> list[Asked]:
 def _beside(hop: Asked, below: Asked, visit: Visit) -> Asked:
     """Judged again, now that the hop below has answered too."""
     evidence = replace(hop.evidence, below=below.plain.measurement)
-    checks = visit.assignment.probe.checks
-    verdicts = (*judge(evidence, only=checks), *_beyond_doubt(evidence, checks))
+    verdicts = _judge(evidence, visit.assignment.probe)
     return replace(hop, evidence=evidence, plain=replace(hop.plain, verdicts=verdicts))
 
 
@@ -112,13 +107,12 @@ async def _ask(visit: Visit) -> Asked:
 
 def _told(evidence: Evidence, visit: Visit, variant: str, *, version: str | None = None) -> HopResult:
     """Judged, and shown to whoever watches."""
-    checks = visit.assignment.probe.checks
     result = HopResult(
         hop=visit.hop.name,
         variant=variant,
         observation=evidence.observation,
         measurement=evidence.measurement,
-        verdicts=(*judge(evidence, only=checks), *_beyond_doubt(evidence, checks)),
+        verdicts=_judge(evidence, visit.assignment.probe),
         timeouts=visit.timers,
         engine_version=version,
     )
@@ -126,10 +120,35 @@ def _told(evidence: Evidence, visit: Visit, variant: str, *, version: str | None
     return result
 
 
-def _beyond_doubt(evidence: Evidence, checks: Collection[str] | None) -> tuple[Verdict, ...]:
-    """What an answer shows though nobody asked, since it may explain a failure; no UNKNOWN of a stream we stopped."""
-    unasked = [name for name in _EXPLAINING if checks is not None and name not in checks]
-    return tuple(verdict for verdict in judge(evidence, only=unasked) if verdict.status is not Status.UNKNOWN)
+def _unasked(evidence: Evidence, probe: Probe) -> tuple[Verdict, ...]:
+    """What an answer shows though this probe does not ask for it: it may explain a failure that it does ask for."""
+    names = [name for name in _EXPLAINING if probe.checks is not None and name not in probe.checks]
+    return judge(evidence, only=names)
+
+
+def _judge(evidence: Evidence, probe: Probe) -> tuple[Verdict, ...]:
+    """All that is told: not that an unasked check could not be judged, as with a stream that we stopped."""
+    unasked = (verdict for verdict in _unasked(evidence, probe) if verdict.status is not Status.UNKNOWN)
+    return (*judge(evidence, only=probe.checks), *unasked)
+
+
+def _verdicts(asked: Sequence[Asked]) -> list[HopVerdict]:
+    results = [result for hop in asked for result in (hop.plain, *hop.budgets)]
+    return [
+        HopVerdict(hop=result.hop, variant=result.variant, verdict=verdict)
+        for result in results
+        for verdict in result.verdicts
+    ]
+
+
+def _not_told(asked: Sequence[Asked], probe: Probe) -> list[HopVerdict]:
+    """What the root cause must know all the same: at which hops we were blind."""
+    return [
+        HopVerdict(hop=hop.plain.hop, variant=hop.plain.variant, verdict=verdict)
+        for hop in asked
+        for verdict in _unasked(hop.evidence, probe)
+        if verdict.status is Status.UNKNOWN
+    ]
 
 
 def _learned(asked: Sequence[Asked]) -> float | None:

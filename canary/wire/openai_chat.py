@@ -12,8 +12,8 @@ later end of the connection must not look like a sign of life.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
+from canary.core.body import merged
 from canary.core.observation import Head, Json, Read
 from canary.core.stream import (
     BytesReceived,
@@ -51,10 +51,7 @@ def encode(prompt: Prompt) -> dict[str, Json]:
         body["max_tokens"] = prompt.max_tokens
     if prompt.temperature is not None:
         body["temperature"] = prompt.temperature
-    for key, value in prompt.extra.items():
-        both = isinstance(value, Mapping) and isinstance(body.get(key), Mapping)
-        body[key] = {**body[key], **value} if both else value
-    return body
+    return merged(body, prompt.extra)
 
 
 class Decoder:

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from canary.checks.complete import HELD_OPEN_S, STALLED_S, check
+from canary.checks.complete import check
 from canary.core.observation import Completed, DeadlineExceeded, Disconnected, Phase, StoppedByUs, Truncated
 from canary.core.stream import FinishReason, Violation, ViolationKind
 from canary.core.timeout import Outcome
@@ -51,12 +51,12 @@ def reason(text):
             id="a document for a stream has no terminator",
         ),
         pytest.param(
-            evidence(headers(0), say(1), finish(2), done(2), end=Completed(at=2 + HELD_OPEN_S)),
+            evidence(headers(0), say(1), finish(2), done(2), end=Completed(at=4)),
             "PASS ended",
             id="held 2 s",
         ),
         pytest.param(
-            evidence(headers(0), say(1), finish(2), done(2), end=Completed(at=2 + HELD_OPEN_S + AFTER)),
+            evidence(headers(0), say(1), finish(2), done(2), end=Completed(at=4 + AFTER)),
             "WARN held_open",
             id="held more than 2 s",
         ),
@@ -70,12 +70,12 @@ def reason(text):
             evidence(headers(0), ping(5), end=DeadlineExceeded(at=9, phase=BODY)), "FAIL hung", id="and comments"
         ),
         pytest.param(
-            evidence(headers(0), think(1), end=DeadlineExceeded(at=1 + STALLED_S, phase=BODY)),
+            evidence(headers(0), think(1), end=DeadlineExceeded(at=13, phase=BODY)),
             "FAIL deadline",
             id="still busy",
         ),
         pytest.param(
-            evidence(headers(0), think(1), end=DeadlineExceeded(at=1 + STALLED_S + AFTER, phase=BODY)),
+            evidence(headers(0), think(1), end=DeadlineExceeded(at=13 + AFTER, phase=BODY)),
             "FAIL stalled",
             id="silent for too long",
         ),

@@ -7,7 +7,8 @@ from tests.fakes.evidence import evidence, outcome, rejected
 from tests.fakes.scripted_answer import done, finish, headers, say, think
 
 INLINE, UNOPENED = ReasoningForm.INLINE_TAGS, ReasoningForm.UNOPENED_TAG
-THREE_WINDOWS = "".join(f"step {number:03}: add the next term, then carry. " for number in range(9))[:360]
+STEPS = "".join(f"step {number:03}: add the next number, then carry. " for number in range(14))
+FOUR_WINDOWS, THREE_WINDOWS = STEPS[:480], STEPS[:360]
 
 
 def saying(text, *before, end=None, **more):
@@ -47,6 +48,7 @@ def tagged(form, **more):
         pytest.param(saying("if a <| b |> c"), "PASS clean", id="an operator is no markup"),
         pytest.param(saying(THREE_WINDOWS, think(1, THREE_WINDOWS)), "FAIL copy_of_reasoning", id="all repeated"),
         pytest.param(saying(THREE_WINDOWS[:240], think(1, THREE_WINDOWS)), "FAIL copy_of_reasoning", id="two of three"),
+        pytest.param(saying(FOUR_WINDOWS[:240], think(1, FOUR_WINDOWS)), "PASS clean", id="two of four"),
         pytest.param(saying(THREE_WINDOWS[:120], think(1, THREE_WINDOWS)), "PASS clean", id="one of three"),
         pytest.param(saying(THREE_WINDOWS, think(1, THREE_WINDOWS[:359])), "PASS clean", id="too little reasoning"),
         pytest.param(saying("a" * 900, think(1, "a" * 900)), "PASS clean", id="repetition proves nothing"),

@@ -56,6 +56,7 @@ def tokens(completion=None, reasoning=None, **more):
         pytest.param(counting(tokens(2), say(1, "x" * 233)), "WARN implausible", id="one character more"),
         pytest.param(counting(tokens(None, 5), say(1, "x" * 900)), "PASS plausible", id="no total to compare"),
         pytest.param(counting(tokens(999), say(0.1), total_s=0.1), "PASS plausible", id="too few to be fast"),
+        pytest.param(counting(tokens(1000), say(0.1), total_s=0.1), "WARN implausible", id="just enough to be fast"),
         pytest.param(counting(tokens(1000), say(0.1), total_s=0.25), "PASS plausible", id="4000 a second"),
         pytest.param(counting(tokens(1001), say(0.1), total_s=0.25), "WARN implausible", id="faster than any engine"),
     ],
