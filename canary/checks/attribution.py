@@ -15,13 +15,14 @@ from types import MappingProxyType
 
 from canary.checks.evidence import Evidence
 from canary.checks.idle_timeout import label
-from canary.core.measurement import Measurement
+from canary.core.measurement import Measurement, Silence
 from canary.core.observation import Completed, Disconnected, End, HttpRejected, Truncated
 from canary.core.timeout import Clock, Outcome, StartsAt, Timeout, TimerPhase
 from canary.core.units import format_duration, plural
 
 LEAST_TOLERANCE_S = 0.25
 TOLERANCE = 0.02  # of the limit
+FLUSH_S = 0.1  # nginx with its default buffering: headers, what it held, and the end within milliseconds
 TIMER_STATUSES = (408, 502, 503, 504, 524)  # what proxies say when a timer fires before the headers
 
 _LOOKS_LIKE: Mapping[type[End], frozenset[Outcome]] = MappingProxyType(
@@ -101,7 +102,13 @@ def _tail_s(timer: Timeout, measurement: Measurement, running_s: float) -> float
     body_ticks = measurement.reads if timer.clock == Clock.BYTE else silence.ticks
     if timer.starts == StartsAt.FIRST_TICK and not body_ticks:
         return None
-    return min(silence.tail_s, running_s)
+    return min(_silent_before_end_s(silence, measurement.total_s), running_s)
+
+
+def _silent_before_end_s(silence: Silence, total_s: float) -> float:
+    """The tail; or, where a buffering proxy hands over what it held together with the cut, the gap before that burst."""
+    at_the_end = silence.began_at + silence.longest_s >= total_s - FLUSH_S
+    return silence.longest_s if silence.tail_s < FLUSH_S and at_the_end else silence.tail_s
 
 
 def _fits_limit(timer: Timeout, gap_s: float) -> bool:

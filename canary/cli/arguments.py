@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -12,8 +13,10 @@ from canary.cli.errors import UsageError
 from canary.config.presets import timeouts_of
 from canary.core.observation import Json
 from canary.core.secret import Secret
+from canary.core.spec import BudgetTest
 from canary.core.timeout import Clock, Timeout, TimerPhase
 from canary.core.units import parse_duration
+from canary.wire.budgets import BUDGETS
 
 _Word = TypeVar("_Word", TimerPhase, Clock)
 
@@ -109,6 +112,23 @@ def parse_preset(text: str) -> tuple[Timeout, ...]:
 def timers_of(timeouts: Iterable[str], presets: Iterable[str]) -> tuple[Timeout, ...]:
     """All timers of a command line, free ones first."""
     return (*map(parse_timeout, timeouts), *(timer for text in presets for timer in parse_preset(text)))
+
+
+def parse_budget(text: str) -> BudgetTest:
+    """`thinking_token_budget=64`, `reasoning_effort=none`, `chat_template_kwargs.enable_thinking=false`."""
+    name, equals, value = text.partition("=")
+    if name not in BUDGETS:
+        near = difflib.get_close_matches(name, BUDGETS, n=3)
+        hint = f"; did you mean {' or '.join(near)}?" if near else f"; known are {', '.join(BUDGETS)}"
+        msg = f"--budget {text!r}: unknown budget parameter {name!r}{hint}"
+        raise UsageError(msg)
+    given = _json_or_text(value)
+    if not equals or not isinstance(given, str | bool | int) or given == "":
+        msg = f"--budget {text!r}: expected PARAM=VALUE, like thinking_token_budget=64"
+        raise UsageError(msg)
+    if isinstance(given, int) and not isinstance(given, bool):
+        return BudgetTest(parameter=name, tokens=given)
+    return BudgetTest(parameter=name, value=given)
 
 
 def seconds(text: str, option: str) -> float:

@@ -23,7 +23,7 @@ from canary.cli.junit import write_junit
 from canary.cli.one_hop import OneHopOptions, one_hop
 from canary.cli.progress import Progress
 from canary.cli.screen import show_result
-from canary.cli.waterfall import show_run
+from canary.cli.waterfall import repeat, show_run
 from canary.config.presets import catalogue
 from canary.core.jsonable import as_json
 from canary.core.run import Run
@@ -167,10 +167,11 @@ def run_record(run: Run) -> dict[str, object]:
             {
                 "hop": result.hop,
                 "variant": result.variant,
+                "engine_version": result.engine_version,
                 "measurement": as_json(result.measurement),
                 "verdicts": as_json(result.verdicts),
             }
             for result in run.results
         ],
-        "findings": as_json(run.findings),
+        "findings": [as_json(finding) | {"curl": repeat(finding, run)} for finding in run.findings],
     }

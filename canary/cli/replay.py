@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +12,11 @@ from rich.console import Console
 
 from canary.analysis.measure import measure
 from canary.checks import judge
+from canary.checks.budget import judge_budget
+from canary.checks.budget_arms import Arms
 from canary.checks.evidence import Evidence
 from canary.cli import options
-from canary.cli.arguments import seconds, timers_of
+from canary.cli.arguments import parse_budget, seconds, timers_of
 from canary.cli.errors import UsageError
 from canary.cli.exit_codes import exit_code
 from canary.cli.junit import write_junit
@@ -22,9 +25,21 @@ from canary.config.presets import catalogue
 from canary.core.jsonable import as_json
 from canary.core.observation import Exchange
 from canary.core.run import HopResult
+from canary.core.spec import BudgetTest
 from canary.core.timeout import Timeout
-from canary.wire.decode import decode
+from canary.wire.budgets import BUDGETS
+from canary.wire.decode import UnknownProtocolError, decode
 from canary.wire.transcript import TranscriptError, loads
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What recorded streams are held against."""
+
+    timers: tuple[Timeout, ...]
+    first_visible_s: float | None
+    inline_reasoning: bool
+    budget: BudgetTest | None
 
 
 def replay(  # noqa: PLR0913  # one parameter an option
@@ -34,15 +49,29 @@ def replay(  # noqa: PLR0913  # one parameter an option
     preset: options.Presets = None,
     first_visible: options.FirstVisible = None,
     inline_reasoning: options.InlineReasoning = False,
+    budget: Annotated[
+        str | None,
+        typer.Option("--budget", metavar="PARAM=VALUE", help="Judge whether this budget parameter acted."),
+    ] = None,
+    control: Annotated[
+        Path | None,
+        typer.Option("--control", metavar="FILE", help="The same question without the parameter, recorded."),
+    ] = None,
     as_json_lines: options.AsJson = False,
     junit: options.Junit = None,
 ) -> None:
     """Judge recorded streams. One JSON object per file with --json."""
-    timers = timers_of(timeout or [], preset or [])
-    limit_s = seconds(first_visible, "--first-visible") if first_visible else None
-    results = {
-        str(file): _judge(file, timers, first_visible_s=limit_s, inline_reasoning=inline_reasoning) for file in files
-    }
+    if control is not None and budget is None:
+        msg = "--control needs --budget PARAM=VALUE, the parameter that it is the control of"
+        raise UsageError(msg)
+    terms = Terms(
+        timers=timers_of(timeout or [], preset or []),
+        first_visible_s=seconds(first_visible, "--first-visible") if first_visible else None,
+        inline_reasoning=inline_reasoning,
+        budget=parse_budget(budget) if budget else None,
+    )
+    without = _evidence(control, terms) if control else None
+    results = {str(file): _judge(file, terms, without) for file in files}
     console = Console(highlight=False)
     for name, result in results.items():
         if as_json_lines:
@@ -55,26 +84,35 @@ def replay(  # noqa: PLR0913  # one parameter an option
     raise typer.Exit(exit_code(verdict for result in results.values() for verdict in result.verdicts))
 
 
-def _judge(
-    file: Path, timers: tuple[Timeout, ...], *, first_visible_s: float | None, inline_reasoning: bool
-) -> HopResult:
-    observation = decode(_load(file))
-    measurement = measure(observation)
-    evidence = Evidence(
-        observation=observation,
-        measurement=measurement,
-        timeouts=timers,
-        catalogue=catalogue(),
-        first_visible_limit_s=first_visible_s,
-        inline_reasoning=inline_reasoning,
-    )
+def _judge(file: Path, terms: Terms, control: Evidence | None) -> HopResult:
+    evidence = _evidence(file, terms)
+    verdicts = judge(evidence)
+    if terms.budget is not None:
+        arms = Arms(treatment=evidence, control=control)
+        verdicts += (judge_budget(terms.budget, BUDGETS[terms.budget.parameter], arms, hop=file.stem),)
     return HopResult(
         hop=file.stem,
         variant="recorded",
+        observation=evidence.observation,
+        measurement=evidence.measurement,
+        verdicts=verdicts,
+        timeouts=terms.timers,
+    )
+
+
+def _evidence(file: Path, terms: Terms) -> Evidence:
+    try:
+        observation = decode(_load(file))
+    except UnknownProtocolError as error:
+        msg = f"{file}: {error}"
+        raise UsageError(msg) from None
+    return Evidence(
         observation=observation,
-        measurement=measurement,
-        verdicts=judge(evidence),
-        timeouts=timers,
+        measurement=measure(observation),
+        timeouts=terms.timers,
+        catalogue=catalogue(),
+        first_visible_limit_s=terms.first_visible_s,
+        inline_reasoning=terms.inline_reasoning,
     )
 
 

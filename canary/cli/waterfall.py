@@ -16,6 +16,7 @@ from canary.core.finding import Finding, Severity
 from canary.core.run import HopResult, Run
 from canary.core.units import plural
 from canary.core.verdict import Status, Verdict
+from canary.wire.curl import curl
 
 _SEVERITY_STYLES = {Severity.CRITICAL: "bold red", Severity.WARNING: "bold yellow"}
 _MOST_NAME_COLUMNS = 34
@@ -85,7 +86,15 @@ def _show_findings(console: Console, run: Run) -> None:
     for finding in run.findings:
         console.print(_headline(finding))
         console.print(Padding(Text(plain(finding.message)), (0, 0, 0, 2)))
+        console.print(Text(f"  {repeat(finding, run)}", style="dim"), soft_wrap=True)
         console.print()
+
+
+def repeat(finding: Finding, run: Run) -> str | None:
+    """The request at the origin as a curl command, without its credentials."""
+    results = (result for result in run.results if (result.hop, result.variant) == (finding.origin, finding.variant))
+    result = next(results, None)
+    return curl(result.observation.exchange) if result else None
 
 
 def _headline(finding: Finding) -> Text:

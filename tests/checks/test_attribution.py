@@ -174,3 +174,16 @@ def test_a_suspect_goes_by_its_own_setting():
     parts, more = cut(60.0)
     given = evidence(*parts, catalogue=(timer(60, preset="nginx", setting="proxy_read_timeout"),), **more)
     assert names(suspects(given)) == "as would nginx proxy_read_timeout"
+
+
+@pytest.mark.parametrize(
+    ("burst_at", "gap_s", "matches"),
+    [
+        pytest.param(60.0, 0.004, 1, id="all that was held comes with the cut"),
+        pytest.param(60.0, 0.3, 0, id="the stream went on after the gap"),
+        pytest.param(40.0, 0.004, 0, id="another gap than the timer's"),
+    ],
+)
+def test_a_buffering_proxy_hands_over_what_it_held_together_with_the_cut(burst_at, gap_s, matches):
+    parts = (headers(burst_at), think(burst_at), say(burst_at))
+    assert found([timer(60)], parts, {"end": Truncated(at=burst_at + gap_s)}) == matches

@@ -6,7 +6,7 @@ from canary.config.presets import presets
 def test_all_presets_are_listed(canary):
     said = canary("presets")
     assert said.code == 0
-    assert [] == [name for name in presets() if name not in said.out]
+    assert [name for name in presets() if name not in said.out] == []
 
 
 def test_one_preset_shows_what_resets_each_timer_and_its_source(canary):

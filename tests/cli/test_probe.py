@@ -26,7 +26,7 @@ def test_a_healthy_hop_passes_and_prints_the_documented_json(canary):
     (hop,) = said.json["hops"]
     assert hop["measurement"]["reasoning_tokens"] == {"value": 4, "source": "usage"}
     assert {verdict["status"] for verdict in hop["verdicts"]} == {"PASS"}
-    assert ["ui"] == [verdict["subject"] for verdict in hop["verdicts"] if verdict["check"] == "idle_timeout"]
+    assert [verdict["subject"] for verdict in hop["verdicts"] if verdict["check"] == "idle_timeout"] == ["ui"]
 
 
 def test_the_request_is_tagged_and_asks_what_was_typed(canary):
@@ -75,7 +75,11 @@ def test_a_key_is_sent_and_shown_nowhere(canary, tmp_path):
     with in_thread(LlmServer(ANSWER)) as server, pytest.MonkeyPatch.context() as environment:
         environment.setenv("CANARY_TEST_KEY", KEY)
         options = ("--url", server.url, *ASK, "--api-key-env", "CANARY_TEST_KEY")
-        said = [canary("probe", *options), canary("probe", *options, "--json"), canary("record", *options, "-o", output)]
+        said = [
+            canary("probe", *options),
+            canary("probe", *options, "--json"),
+            canary("record", *options, "-o", output),
+        ]
     assert {f"Bearer {KEY}"} == {request.headers["authorization"] for request in server.requests}
     for text in (*(each.out + each.err for each in said), output.read_text()):
         assert KEY not in text

@@ -103,8 +103,56 @@ def test_escape_codes_of_a_server_do_not_reach_the_terminal(canary, tmp_path):
 
 
 @pytest.mark.parametrize("width", [40, 80, 160, 400])
-def test_no_line_is_wider_than_the_terminal(canary, width: int, tmp_path):
+def test_no_line_is_wider_than_the_terminal(canary, width: int):
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("COLUMNS", str(width))
         said = canary("replay", STRIPS, "--timeout", "a-timer-with-a-long-name:idle:byte:2", "--preset", "nginx")
     assert max(len(line) for line in said.out.splitlines()) <= width
+
+
+BUDGET = "thinking_token_budget=16"
+TREATED = RECORDED / "vllm-0.22.1-chat-budget64.jsonl"
+CONTROL = RECORDED / "vllm-0.22.1-chat-unbudgeted.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("file", "budget", "control", "expected"),
+    [
+        pytest.param(TREATED, "thinking_token_budget=64", CONTROL, ("PASS", "honoured"), id="honoured"),
+        pytest.param(TREATED, "thinking_token_budget=64", None, ("UNKNOWN", "inconclusive"), id="without a control"),
+        pytest.param(GOOD, BUDGET, RECORDED / "vllm-chat-unbudgeted.jsonl", ("UNKNOWN", "inconclusive"), id="short"),
+        pytest.param(
+            RECORDED / "vllm-0.22.1-chat-ignored.jsonl",
+            "thinking_budget=64",
+            CONTROL,
+            ("FAIL", "ignored"),
+            id="ignored",
+        ),
+        pytest.param(
+            RECORDED / "vllm-0.19.1-chat-rejected.jsonl",
+            "thinking_token_budget=64",
+            CONTROL,
+            ("FAIL", "rejected"),
+            id="rejected inside a 200",
+        ),
+    ],
+)
+def test_a_recorded_budget_is_judged(canary, file, budget: str, control, expected: tuple[str, str]):
+    said = canary("replay", file, "--budget", budget, *(["--control", control] if control else []), "--json")
+    verdict = by_check(said.json)["budget", budget.partition("=")[0]]
+    assert expected == (verdict["status"], verdict["reason"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--budget", "thinking_tokens_budget=6"], "did you mean thinking_token_budget"),
+        (["--budget", "thinking_token_budget"], "expected PARAM=VALUE"),
+        (["--budget", "thinking_token_budget=[1]"], "expected PARAM=VALUE"),
+        (["--control", str(CONTROL)], "--control needs --budget"),
+    ],
+)
+def test_a_bad_budget_is_the_users_fault(canary, options: list[str], message: str):
+    said = canary("replay", GOOD, *options)
+    assert said.code == 3
+    assert message in said.err
