@@ -2,6 +2,6 @@
 
 import sys
 
-from canary.cli import main
+from canary.cli import console
 
-sys.exit(main())
+sys.exit(console())

@@ -16,6 +16,7 @@ from canary.checks import (
     protocol,
     reachable,
     reasoning_leak,
+    served_model,
     streaming,
     usage,
     visible_content,
@@ -36,6 +37,7 @@ CHECKS: Mapping[str, Check] = {
     "reasoning_leak": reasoning_leak.check,
     "answer": answer.check,
     "usage": usage.check,
+    "served_model": served_model.check,
 }
 
 

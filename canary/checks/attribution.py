@@ -106,7 +106,7 @@ def _tail_s(timer: Timeout, measurement: Measurement, running_s: float) -> float
 
 
 def _silent_before_end_s(silence: Silence, total_s: float) -> float:
-    """The tail; or, where a buffering proxy hands over what it held together with the cut, the gap before that burst."""
+    """The tail; or the gap before the last burst, where a buffering proxy hands over what it held with the cut."""
     at_the_end = silence.began_at + silence.longest_s >= total_s - FLUSH_S
     return silence.longest_s if silence.tail_s < FLUSH_S and at_the_end else silence.tail_s
 

@@ -34,7 +34,9 @@ BURST = 0.2  # of the span that the hop below takes for as much text
 LEAST_SPAN_S = 0.25
 LEAST_DELTAS = 5
 LEAST_REASONING_CHARS = 200
-_FASTEST_CHARS_PER_S = 24_000  # of one stream: wafer-scale and diffusion services reach 3000 tokens of up to 6 to 8
+_FASTEST_CHARS_PER_S = (
+    24_000  # of one stream; wafer-scale and diffusion services reach about 3000 tokens, of 4 to 6 each
+)
 _TIMES_SOONER = 3.0
 _LUMPS = 0.1  # of the deltas that the hop below takes for as much text
 _KNOWN_FIELDS = frozenset({"reasoning", "reasoning_content", "reasoning_details", "thinking", "thinking_blocks"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 
 import typer
@@ -35,6 +36,15 @@ app.command()(check)
 app.command()(schema)
 app.command()(probes)
 app.command()(presets)
+
+
+def console() -> int:
+    """What the `canary` command starts: SIGTERM ends it like Ctrl-C, also as process 1 of a container.
+
+    The kernel drops a signal that process 1 has no handler for, and Python has none for SIGTERM.
+    """
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    return main()
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -21,12 +21,11 @@ from canary.cli.probe import report, watched
 from canary.config.probes import canned_probes
 from canary.core.run import Run
 from canary.core.spec import Assignment, BudgetTest, Expectation
-from canary.demo.engine import AnswerFor
+from canary.demo.answers import answers
 from canary.demo.faults import FAULTS
 from canary.demo.hop_kind import HopKind
 from canary.demo.pipeline import INCIDENT_FAULTS, INCIDENT_LIMITS, WIDE, FaultNames, demo_pipeline, resolve
 from canary.engine.run import run_probe
-from canary.prompts.compose import compose
 
 BUDGET_TOKENS = 32
 # The engine keeps the first and, like vLLM, ignores the second with status 200.
@@ -65,30 +64,18 @@ def demo(
 async def _run(faults: FaultNames, *, incident: bool, scale: float, quiet: bool) -> list[Run]:
     """The reasoning-heavy probe, then the budget test."""
     seed = secrets.randbits(63)
-    answers = _answers(seed)
+    heavy, tiny = (canned_probes()[name] for name in ("reasoning-heavy", "tiny-budget"))
     limits = INCIDENT_LIMITS if incident else WIDE
-    async with demo_pipeline(faults, limits=limits, scale=scale, answer_for=answers) as running:
+    async with demo_pipeline(faults, limits=limits, scale=scale, answer_for=answers(heavy, seed)) as running:
         assignments = [
-            Assignment(probe=canned_probes()["reasoning-heavy"], deadline_s=60.0),
-            Assignment(probe=canned_probes()["tiny-budget"], deadline_s=60.0, budgets=BUDGETS),
+            Assignment(probe=heavy, deadline_s=60.0),
+            Assignment(probe=tiny, deadline_s=60.0, budgets=BUDGETS),
         ]
         with watched(quiet=quiet) as occasion:
             return [
                 await run_probe(running.pipeline(), assignment, replace(occasion, seed=seed))
                 for assignment in assignments
             ]
-
-
-def _answers(seed: int) -> AnswerFor:
-    probe = canned_probes()["reasoning-heavy"]
-    known = [compose(probe, seed=seed, nonce="", index=index) for index in range(len(probe.questions))]
-
-    def answer_for(prompt: str) -> str | None:
-        """The engine "solves" the run's question by knowing all of them."""
-        text = prompt.partition("\n")[2]
-        return next((each.answer for each in known if each.text.partition("\n")[2] == text), None)
-
-    return answer_for
 
 
 def _faults(texts: Sequence[str]) -> FaultNames:

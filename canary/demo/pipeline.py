@@ -75,7 +75,7 @@ class Demo:
 
     def _hop(self, kind: HopKind) -> Hop:
         return Hop(
-            name=kind,
+            name=kind.value,
             url=self.urls[kind] + CHAT_PATH,
             model=self.model.name if kind is HopKind.ENGINE else ALIAS,
             timeouts=_timeouts(kind, self.limits),
@@ -120,7 +120,7 @@ def _idle(kind: HopKind, name: str, clock: Clock, limit_s: float, outcome: Outco
         starts=StartsAt.REQUEST_SENT,
         outcome=outcome,
         header_status=504,
-        hop=kind,
+        hop=kind.value,
     )
 
 

@@ -63,7 +63,8 @@ VISIBLE = [
     pytest.param(text(8.0, 8.0), BELOW, (FAIL, "buffered"), id="all at once"),
     pytest.param(text(7.1, 8.05), BELOW, (FAIL, "buffered"), id="19 %"),
     pytest.param(text(7.1, 8.15), BELOW, (PASS, "streams"), id="21 %"),
-    pytest.param(text(6.9, 7.0), BELOW, (PASS, "streams"), id="a burst, but before the hop below was through"),
+    pytest.param(text(4.3, 4.4), BELOW, (PASS, "streams"), id="a burst, but before the hop below was half through"),
+    pytest.param(text(4.6, 4.7), BELOW, (FAIL, "buffered"), id="a burst after half of it: no two answers take as long"),
     pytest.param(text(30.0, 35.0), BELOW, (PASS, "streams"), id="late, but streaming"),
     pytest.param(text(7.5, 8.0, deltas=5), BELOW, (PASS, "streams"), id="a tenth of the text in a tenth of the time"),
     pytest.param(text(7.5, 7.55, deltas=5), BELOW, (FAIL, "buffered"), id="a tenth of the text in a hundredth"),
@@ -156,8 +157,67 @@ def test_reasoning_against_what_is_below(below, events, expected):
     assert judged(*events, *text(2.0, 7.0), below=below).get("reasoning") == expected
 
 
-def test_an_engine_has_nothing_below():
-    assert judged(*text(2.0, 7.0), below=None) == {}
+ALONE = [
+    pytest.param(
+        [*thought(0.2, 2.0), *text(2.0, 7.0)], {}, {"visible": "streams", "reasoning": "forwarded"}, id="both"
+    ),
+    pytest.param(text(2.0, 2.2), {}, {}, id="too short to tell"),
+    pytest.param(text(2.0, 7.0, deltas=4), {}, {}, id="too few deltas to tell"),
+    pytest.param(thought(0.2, 2.0, chars=3), {}, {}, id="little reasoning"),
+    pytest.param([*text(2.0, 7.0), usage(50, 175)], {}, {"visible": "streams"}, id="hidden, and nobody said it should"),
+    pytest.param(
+        [*text(2.0, 7.0), usage(50, 175)], {"forwards_reasoning": False}, {"visible": "streams"}, id="hidden on purpose"
+    ),
+    pytest.param(
+        [*text(2.0, 7.0), usage(50, 175)],
+        {"forwards_reasoning": True},
+        {"visible": "streams", "reasoning": "reasoning_stripped"},
+        id="hidden against its word",
+    ),
+    pytest.param(
+        [*text(2.0, 7.0), usage(0, 175)], {"forwards_reasoning": True}, {"visible": "streams"}, id="none was reported"
+    ),
+    pytest.param(text(2.0, 7.0), {"forwards_reasoning": True}, {"visible": "streams"}, id="nothing was reported"),
+]
+
+
+@pytest.mark.parametrize(("events", "evidence", "reasons"), ALONE)
+def test_the_lowest_hop_has_nothing_below(events, evidence, reasons):
+    found = judged(*events, below=None, **evidence)
+    assert {subject: reason for subject, (_, reason) in found.items()} == reasons
+    fails = {subject for subject, (status, _) in found.items() if status is FAIL}
+    assert fails == {subject for subject, reason in reasons.items() if reason == "reasoning_stripped"}
+
+
+@pytest.mark.parametrize("below", [None, BELOW], ids=["alone", "above another"])
+@pytest.mark.parametrize(
+    ("events", "buffered"),
+    [
+        pytest.param([*thought(7.0, 7.0), *text(7.0, 7.0)], True, id="reasoning and answer at once"),
+        pytest.param([*thought(7.0, 7.02), *text(7.02, 7.05)], True, id="30,000 characters a second"),
+        pytest.param([*thought(7.0, 7.03), *text(7.03, 7.07)], False, id="20,000 characters a second"),
+        pytest.param([*thought(0.2, 0.2), *text(0.2, 0.2)], False, id="at once, and no wait: a cache"),
+        pytest.param([*thought(0.3, 0.3, deltas=500), *text(0.3, 0.3)], False, id="the wait is what writing takes"),
+        pytest.param([*thought(7.0, 7.0, deltas=9), *text(7.0, 7.0)], False, id="hardly any reasoning"),
+        pytest.param(thought(7.0, 7.0), False, id="reasoning alone"),
+    ],
+)
+def test_everything_in_one_burst_was_held_back(events, buffered, below):
+    verdicts = check(arm(*events, below=below))
+    assert any("no engine writes that fast" in verdict.message for verdict in verdicts) is buffered
+
+
+def test_one_json_document_is_not_buffered():
+    events = [*thought(7.5, 7.5, deltas=1, chars=1000), *text(7.5, 7.5, deltas=1, chars=500)]
+    assert judged(*events, request={"stream": False}) == {"reasoning": (PASS, "forwarded")}
+    assert judged(*events) == {"visible": (FAIL, "buffered"), "reasoning": (WARN, "coalesced")}
+
+
+def test_what_comes_too_soon_was_not_stripped():
+    assert judged(*text(0.5, 5.5), forwards_reasoning=True)["reasoning"] == (UNKNOWN, "no_reasoning")
+    assert judged(*text(0.7, 5.7), forwards_reasoning=True)["reasoning"] == (FAIL, "reasoning_stripped")
+    quick = numbers(*thought(0.05, 0.2), *text(0.25, 5.0))
+    assert judged(*text(0.01, 5.0), below=quick, forwards_reasoning=True)["reasoning"] == (FAIL, "reasoning_stripped")
 
 
 @pytest.mark.parametrize(
@@ -185,7 +245,7 @@ def test_a_stream_that_broke_off_after_its_first_words_was_stripped_all_the_same
 
 
 def test_our_own_lag_is_not_a_burst():
-    late = arm(*text(7.1, 7.1), below=BELOW)
+    late = arm(*text(4.6, 4.6), below=BELOW)
     exchange = late.observation.exchange
     slow = type(exchange)(
         **{n: getattr(exchange, n) for n in exchange.__slots__ if n not in ("stamps", "loop_lag_s")},

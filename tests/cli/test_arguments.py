@@ -83,7 +83,7 @@ def test_a_bad_preset_says_why(text: str, message: str):
         parse_preset(text)
 
 
-def test_headers_are_secrets(tmp_path):
+def test_headers_are_secrets():
     headers = parse_headers(["X-Key: abc:def"], api_key_env=None)
     assert headers == {"X-Key": Secret("abc:def")}
 

@@ -15,7 +15,7 @@ ANSWER = [
     (0.0, chunk(sse({"choices": [], "usage": USAGE}))),
     (0.0, chunk(DONE) + LAST_CHUNK),
 ]
-ASK = ("--model", "m", "--prompt", "Why? {x}")
+ASK = ("--model", "fake", "--prompt", "Why? {x}")
 
 
 def test_a_healthy_hop_passes_and_prints_the_documented_json(canary):
