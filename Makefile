@@ -1,4 +1,4 @@
-.PHONY: fmt lint type test check real bench
+.PHONY: fmt lint type test cover check real bench
 
 fmt:
 	ruff format . && ruff check --fix .
@@ -11,6 +11,9 @@ type:
 
 test:
 	pytest
+
+cover:
+	pytest --cov --cov-report=term:skip-covered
 
 check: lint type test
 

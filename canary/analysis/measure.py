@@ -2,7 +2,8 @@
 
 Each number is a plain reading of the events; no threshold and no judgement is in here. Two readings need care:
 
-- "Visible" is answer text that is not only white space. Tags, empty deltas, tool calls and refusals are not visible.
+- "Visible" is answer text that a person can see (`VisibleDelta.legible`). Tags, empty deltas, tool calls and refusals
+  are not visible.
 - The span over which tokens per second are counted is the span in which *those* tokens came: hidden reasoning never
   stretches the denominator of an answer's rate, and reasoning tokens are never divided by the answer's span.
 """
@@ -137,7 +138,7 @@ def _blocks(events: Iterable[StreamEvent]) -> int:
         if isinstance(event, ReasoningDelta):
             blocks += not inside
             inside = True
-        elif isinstance(event, ToolCallDelta) or (isinstance(event, VisibleDelta) and event.text.strip()):
+        elif isinstance(event, ToolCallDelta) or (isinstance(event, VisibleDelta) and event.legible):
             inside = False
     return blocks
 

@@ -6,8 +6,8 @@ A timer sees one alphabet only: bytes, events, text, or text that a person can r
 - EVENT: a dispatched event, whatever it carries. A comment is none.
 - TOKEN: text that is not empty, in any channel. `ReasoningPresent` is no tick: there is no text in it, and the timers
   known to count at this level wait for a text delta. To a timer of events it counts as its event.
-- VISIBLE: answer text that is not only white space. Text that a later `Relabelled` shows to be reasoning was never an
-  answer; it stays a token. A refusal or a tool call is no answer text.
+- VISIBLE: answer text that a person can see: not only white space or signs without a shape. Text that a later
+  `Relabelled` shows to be reasoning was never an answer; it stays a token. A refusal or a tool call is no answer text.
 
 An end closes the last gap only if the stream was whole: HTTP's end *and* the stream's own last word. A stream that HTTP
 calls complete without one was cut (Caddy, Fastly and every close-delimited leg disguise a cut like that), so all we
@@ -61,6 +61,8 @@ class OpenEnd(StrEnum):
     NOT_SENT = "not_sent"  # there was no request, so there was no gap
 
 
+_SSE_STARTS = (b":", b"data", b"event", b"id", b"retry")  # no JSON value begins like one of these
+
 _BROKEN_OFF: Mapping[type, OpenEnd] = {
     Truncated: OpenEnd.TRUNCATED,
     Disconnected: OpenEnd.DISCONNECTED,
@@ -84,7 +86,7 @@ def ticks(observation: Observation, clock: Clock) -> tuple[float, ...]:
 def open_end(observation: Observation) -> OpenEnd | None:
     """Why the last gap is censored; None where the end closed it. An error status is a complete answer."""
     if isinstance(observation.end, Completed):
-        if any(isinstance(event, ServerError) for event in observation.events):
+        if _has(observation, ServerError):
             return OpenEnd.SERVER_ERROR
         whole = _has_last_word(observation) or _is_json_document(observation)
         return None if whole else OpenEnd.NO_LAST_WORD
@@ -96,16 +98,37 @@ def ends_whole(observation: Observation) -> bool:
     return open_end(observation) is None
 
 
+def answer_over(observation: Observation) -> bool:
+    """Whether nothing of the answer can be missing, however the connection ended.
+
+    A connection that breaks, or stays open, after finish reason and terminator takes nothing away from the answer.
+    """
+    if ends_whole(observation):
+        return True
+    if not _has(observation, FinishReason) or _has(observation, ServerError):
+        return False
+    return _has(observation, Terminator) or _is_json_document(observation)
+
+
 def _has_last_word(observation: Observation) -> bool:
-    return any(isinstance(event, Terminator | FinishReason) for event in observation.events)
+    return _has(observation, Terminator) or _has(observation, FinishReason)
+
+
+def _has(observation: Observation, kind: type[StreamEvent]) -> bool:
+    return any(isinstance(event, kind) for event in reversed(observation.events))
 
 
 def _is_json_document(observation: Observation) -> bool:
-    """One JSON body needs no last word: it parses or it does not."""
-    head = observation.exchange.head
-    media_type = head.headers.get("content-type", "").partition(";")[0].strip().lower() if head else ""
+    """One JSON body needs no last word: it parses or it does not. An empty one is none, nor is a stream so labelled."""
+    exchange = observation.exchange
+    media_type = (
+        exchange.head.headers.get("content-type", "").partition(";")[0].strip().lower() if exchange.head else ""
+    )
+    if media_type != "application/json" or not _has(observation, EventReceived):
+        return False
+    start = b"".join(read.data for read in exchange.reads[:64]).removeprefix(b"\xef\xbb\xbf").lstrip()
     broken = any(isinstance(event, Violation) and event.kind is ViolationKind.NOT_JSON for event in observation.events)
-    return media_type == "application/json" and not broken
+    return not broken and not start.startswith(_SSE_STARTS)
 
 
 def _is_byte(event: StreamEvent) -> bool:
@@ -121,7 +144,7 @@ def _is_token(event: StreamEvent) -> bool:
 
 
 def _is_visible(event: StreamEvent) -> bool:
-    return isinstance(event, VisibleDelta) and bool(event.text.strip())
+    return isinstance(event, VisibleDelta) and event.legible
 
 
 _COUNTS: Mapping[Clock, Callable[[StreamEvent], bool]] = {

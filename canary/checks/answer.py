@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
-from canary.analysis.ticks import ends_whole
+from canary.analysis.ticks import answer_over
 from canary.checks.evidence import Evidence, cannot_judge, unknown, unusable
 from canary.core.observation import Observation
 from canary.core.stream import Relabelled, VisibleDelta
@@ -74,11 +74,11 @@ def check(evidence: Evidence) -> list[Verdict]:
         return []
     if reason := unusable(evidence):
         return [cannot_judge(NAME, reason)]
-    text = _visible_text(evidence.observation)
-    if not text.strip():
+    if evidence.measurement.time_to_first_visible_content_s is None:
         return [unknown(NAME, "nothing_visible", "not judged: there is no visible text")]
-    if not ends_whole(evidence.observation):
+    if not answer_over(evidence.observation):
         return [unknown(NAME, "cut", "not judged: the stream broke off, and the answer comes last")]
+    text = _visible_text(evidence.observation)
     return [_judge(text, Decimal(evidence.expected_answer), evidence.measurement.finish_reason)]
 
 

@@ -27,6 +27,7 @@ from math import ceil
 from canary.checks.budget_arms import Arms, Outcome, Reading, Ruling, answers, hides, read, refusal, verdict
 from canary.checks.evidence import Evidence
 from canary.checks.reasoning_count import ReasoningMeter, TokenRange, exactly
+from canary.checks.visible_content import max_tokens
 from canary.core.budget import Budget, BudgetKind
 from canary.core.observation import StoppedByUs
 from canary.core.spec import BudgetTest
@@ -43,6 +44,7 @@ _CLEARLY_BELOW = 0.7  # of the control
 _TRACE_TOKENS = 8  # an empty block: two marks and newlines
 _SWITCH_CONTROL_TOKENS = 50  # a control with less may be a model that does not think about this prompt
 _TIMES_FASTER = 3.0
+_OUT_OF_TOKENS = ("length", "max_tokens", "max_output_tokens")
 _LEAST_DIFFERENCE_S = 1.0  # three times a tenth of a second is noise
 
 
@@ -170,12 +172,26 @@ class _Cap:
             return self._seen(Outcome.IGNORED, self.treatment.count or exactly(self.twice + 1), "stopped there")
         count = _shown_count(self.treatment, self.control)
         if count is None:
-            return _hidden(self.treatment, self.control)
+            return self._all_hidden() or _hidden(self.treatment, self.control)
         if count.low > self.twice:
             return self._past(count)
         if not self.treatment.settled:
             return _unclear(f"{_cut(self.treatment)} after {count}, before its reasoning had ended")
         return self._ended(count, arms)
+
+    def _all_hidden(self) -> Ruling | None:
+        """Nothing visible before the length ran out, and more was allowed than obedience could have hidden."""
+        measurement = self.treatment.evidence.measurement
+        allowed = max_tokens(self.treatment.evidence.observation.exchange.request)
+        if allowed is None or allowed <= self.twice or measurement.finish_reason not in _OUT_OF_TOKENS:
+            return None
+        shown = measurement.visible_chars or measurement.tool_call_chars or measurement.refusal_chars
+        if shown or self.control is None or not self.control.evidence.measurement.visible_chars:
+            return None
+        if not (hides(self.treatment) or hides(self.control)):
+            return None
+        because = f"reasoning is hidden here, and all of max_tokens={allowed} went by before anything visible"
+        return Ruling(outcome=Outcome.IGNORED, because=because, observed=allowed, limit=self.within)
 
     def _past(self, count: TokenRange) -> Ruling:
         floor = self._floor(count)

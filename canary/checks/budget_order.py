@@ -14,13 +14,28 @@ from statistics import median
 
 from canary.checks.budget_arms import Arms, Outcome, Reading, Ruling, answers, hides, read, refusal, verdict
 from canary.checks.evidence import Evidence
-from canary.core.budget import Budget
+from canary.core.budget import Budget, BudgetKind
 from canary.core.spec import BudgetTest
 from canary.core.verdict import Verdict
 
 LEAST_REPEATS = 3
 _TIMES_MORE = 1.3
+_CLEARLY_MORE = 8
 _LEAST_TOKENS = 20
+
+
+def needs_order(test: BudgetTest, budget: Budget) -> bool:
+    """What asks for no reasoning at all is judged by presence, whatever its kind."""
+    value = test.tokens if test.tokens is not None else test.value
+    return budget.kind in (BudgetKind.SOFT_CAP, BudgetKind.LEVEL) and not budget.switches_off(value)
+
+
+def values_in_order(test: BudgetTest, budget: Budget) -> tuple[str | int, ...]:
+    """The tested value and one that asks for clearly more; less first."""
+    if test.tokens is not None:
+        return (test.tokens, _CLEARLY_MORE * test.tokens)
+    more = next((level for level in ("high", "medium") if level in budget.levels and level != test.value), None)
+    return (str(test.value),) if more is None else (str(test.value), more)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ reason, the terminator, and no error object before them. A cut is matched with t
 
 from __future__ import annotations
 
-from canary.analysis.ticks import ends_whole
+from canary.analysis.ticks import answer_over, ends_whole
 from canary.checks.attribution import names, suspects
 from canary.checks.evidence import Evidence, cannot_judge, quoted, unknown, unusable
 from canary.checks.idle_timeout import label
@@ -20,13 +20,21 @@ from canary.core.observation import (
     StoppedByUs,
     Truncated,
 )
-from canary.core.stream import ViolationKind
+from canary.core.stream import (
+    BytesReceived,
+    EventReceived,
+    HeadersReceived,
+    KeepAlive,
+    Violation,
+    ViolationKind,
+)
 from canary.core.units import format_duration, plural
 from canary.core.verdict import Status, Verdict
 
 NAME = "complete"
 STALLED_S = 12.0  # a healthy model is never silent this long after a token: 3-8 s from its last thought to its answer
 HELD_OPEN_S = 2.0  # a client that waits for the end of the connection waits this much for nothing
+_OF_ANY_STREAM = (HeadersReceived, BytesReceived, EventReceived, KeepAlive, Violation)  # whatever its protocol
 ABORTED = ("error", "abort", "insufficient_system_resource")  # finish reasons that are not an end of the answer
 
 
@@ -43,17 +51,13 @@ def check(evidence: Evidence) -> list[Verdict]:
         case StoppedByUs(reason=reason):
             return [unknown(NAME, "stopped", f"not judged: we stopped reading, {quoted(reason)}")]
         case DeadlineExceeded():
-            return [_deadline(measurement)]
+            return [_deadline(evidence)]
         case Completed() if ends_whole(evidence.observation):
             return [_last_words(measurement, evidence.observation.exchange.request)]
-        case Truncated() | Disconnected() if _finished(measurement):
+        case Truncated() | Disconnected() if answer_over(evidence.observation):
             message = "the answer is whole, but the connection broke instead of ending"
             return [_verdict(Status.WARN, "unclean_end", message)]
     return [_cut(evidence)]
-
-
-def _finished(measurement: Measurement) -> bool:
-    return measurement.terminator_seen and measurement.finish_reason is not None
 
 
 def _error_in_stream(evidence: Evidence) -> Verdict:
@@ -67,9 +71,10 @@ def _error_in_stream(evidence: Evidence) -> Verdict:
     return _verdict(Status.FAIL, "error_in_stream", message)
 
 
-def _deadline(measurement: Measurement) -> Verdict:
+def _deadline(evidence: Evidence) -> Verdict:
+    measurement = evidence.measurement
     total = format_duration(measurement.total_s)
-    if _finished(measurement):
+    if answer_over(evidence.observation):
         message = f"the answer was whole, but the connection was still open after {total}"
         return _verdict(Status.WARN, "held_open", message, observed=measurement.held_open_s)
     reason, last = _last_sign(measurement)
@@ -92,8 +97,9 @@ def _last_sign(measurement: Measurement) -> tuple[str, str]:
 
 def _last_words(measurement: Measurement, request: Json) -> Verdict:
     held_s = measurement.held_open_s
-    if measurement.terminator_seen and measurement.finish_reason is None:
-        return _verdict(Status.WARN, "unterminated", "a terminator came, but no finish reason")
+    if measurement.finish_reason is None:
+        came = "a terminator came" if measurement.terminator_seen else "a whole JSON document came"
+        return _verdict(Status.WARN, "unterminated", f"{came}, but no finish reason")
     if not measurement.terminator_seen and _is_stream(measurement, request):
         return _verdict(Status.WARN, "no_terminator", "a finish reason came, but no terminator")
     if held_s is not None and held_s > HELD_OPEN_S:
@@ -113,8 +119,8 @@ def _cut(evidence: Evidence) -> Verdict:
     measurement = evidence.measurement
     how = "ended cleanly in HTTP's eyes" if isinstance(measurement.end, Completed) else "was broken off"
     silent_s = measurement.silence.byte.tail_s
-    total, silent = format_duration(measurement.total_s), format_duration(silent_s)
-    base = f"the stream {how} after {total}, {silent} after the last byte, {_lacks(measurement)}"
+    silent = f"{format_duration(silent_s)} after the last byte" if measurement.reads else "without one byte of body"
+    base = f"the stream {how} after {format_duration(measurement.total_s)}, {silent}, {_lacks(evidence)}"
     found = suspects(evidence)
     if not found:
         return _verdict(Status.FAIL, "truncated", base, observed=silent_s)
@@ -135,7 +141,10 @@ def _finish(measurement: Measurement) -> str:
     return f"finish_reason={quoted(str(measurement.finish_reason))}"
 
 
-def _lacks(measurement: Measurement) -> str:
+def _lacks(evidence: Evidence) -> str:
+    measurement = evidence.measurement
+    if measurement.events and all(isinstance(event, _OF_ANY_STREAM) for event in evidence.observation.events):
+        return f"and none of its {plural(measurement.events, 'event')} is a chat completion chunk: another protocol?"
     if measurement.finish_reason is not None:
         return f"after {_finish(measurement)} and without a terminator"
     return "without a finish reason" if measurement.terminator_seen else "with neither finish reason nor terminator"

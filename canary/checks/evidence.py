@@ -41,6 +41,12 @@ def said_anything(measurement: Measurement) -> bool:
     return measurement.time_to_first_token_s is not None
 
 
+def status(evidence: Evidence) -> int:
+    """The HTTP status; 0 where no headers came."""
+    head = evidence.observation.exchange.head
+    return head.status if head else 0
+
+
 def unusable(evidence: Evidence) -> str | None:
     """Why there is no answer to judge, as a verdict's reason; None when there is one, whole or in part."""
     measurement = evidence.measurement
@@ -55,6 +61,8 @@ def unusable(evidence: Evidence) -> str | None:
             return "rejected"
     if measurement.time_to_headers_s is None:
         return "no_response"
+    if 300 <= status(evidence) < 400:
+        return "redirected"
     if measurement.error is not None and not said_anything(measurement):
         return "error_in_stream"
     return None

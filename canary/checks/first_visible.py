@@ -5,7 +5,7 @@ A first visible word that never came is a failure here too, never a missing valu
 
 from __future__ import annotations
 
-from canary.analysis.ticks import ends_whole
+from canary.analysis.ticks import answer_over
 from canary.checks.evidence import Evidence, cannot_judge, prober_fault, ruler_error_s, unknown, unusable
 from canary.core.units import format_duration
 from canary.core.verdict import Status, Verdict
@@ -33,7 +33,7 @@ def check(evidence: Evidence) -> list[Verdict]:
 
 def _never(evidence: Evidence, limit_s: float) -> Verdict:
     total_s = evidence.measurement.total_s
-    if not ends_whole(evidence.observation) and total_s <= limit_s:
+    if not answer_over(evidence.observation) and total_s <= limit_s:
         message = (
             f"the stream broke off after {format_duration(total_s)}, before the limit of {format_duration(limit_s)}"
         )

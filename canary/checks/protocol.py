@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from canary.analysis.ticks import ends_whole
+from canary.analysis.ticks import answer_over
 from canary.checks.evidence import Evidence, cannot_judge, unknown, unusable
 from canary.core.observation import Observation
 from canary.core.stream import ViolationKind
@@ -41,13 +41,16 @@ _COMMENT_BLOCK = re.compile(rb"\n\n(?::[^\n]*\n)+\n")
 def check(evidence: Evidence) -> list[Verdict]:
     if reason := unusable(evidence):
         return [cannot_judge(NAME, reason)]
+    over = answer_over(evidence.observation)
     seen = Counter(violation.kind for violation in evidence.measurement.violations)
+    if not over:
+        del seen[ViolationKind.MISSING_FINAL_BLANK_LINE]  # half an event is the cut itself, which `complete` judges
     found = [(kind.value, f"{risk}{_times(seen[kind])}") for kind, risk in RISKS.items() if kind in seen]
     if _comment_after_id(evidence.observation):
         found.append(
             ("comment_after_id", "a comment as a block of its own after `id:` lines, which openai-python dispatches")
         )
-    if not found and not ends_whole(evidence.observation):
+    if not found and not over:
         return [unknown(NAME, "cut", "no flaw before the stream broke off; what would have followed is not known")]
     if not found:
         return [Verdict(check=NAME, status=Status.PASS, reason="kept", message="nothing that a client could break on")]

@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from canary.checks.attribution import names, suspects
-from canary.checks.evidence import Evidence, quoted, said_anything
-from canary.core.measurement import Measurement
+from canary.checks.evidence import Evidence, quoted, said_anything, status
 from canary.core.observation import (
     ConnectFailed,
     DeadlineExceeded,
@@ -57,27 +56,25 @@ def check(evidence: Evidence) -> list[Verdict]:
             return [_rejected(end, evidence)]
     if measurement.time_to_headers_s is None:
         return [_no_response(evidence)]
-    status = evidence.observation.exchange.head.status if evidence.observation.exchange.head else 0
-    if 300 <= status < 400:
-        return [
-            _verdict(Status.FAIL, "redirected", f"HTTP {status}: a redirect, which a streaming client must not need")
-        ]
+    code = status(evidence)
+    if 300 <= code < 400:
+        return [_verdict(Status.FAIL, "redirected", f"HTTP {code}: a redirect, which a streaming client must not need")]
     if measurement.error is not None and not said_anything(measurement):
-        return [_error_in_stream(measurement, evidence.observation.exchange.request)]
-    answered = f"HTTP {status} after {format_duration(measurement.time_to_headers_s)}"
+        return [_error_in_stream(evidence)]
+    answered = f"HTTP {code} after {format_duration(measurement.time_to_headers_s)}"
     return [_verdict(Status.PASS, "answered", answered, observed=measurement.time_to_headers_s, unit="s")]
 
 
 def _rejected(end: HttpRejected, evidence: Evidence) -> Verdict:
-    status, request = end.status, evidence.observation.exchange.request
+    code, request = end.status, evidence.observation.exchange.request
     page = " (a web page: a proxy's answer, not the engine's)" if "html" in end.content_type else ""
-    text = f"HTTP {status}{page}{_because(end.message)}"
-    if status == 429:
-        return _verdict(Status.UNKNOWN, "rate_limited", text, observed=status)
-    if status < 500 and (setting := _own_setting(end.message, request)):
+    text = f"HTTP {code}{page}{_because(end.message)}"
+    if code == 429:
+        return _verdict(Status.UNKNOWN, "rate_limited", text, observed=code)
+    if code < 500 and (setting := _own_setting(end.message, request)):
         return _misconfigured(setting, text)
-    reason = REASON_BY_STATUS.get(status, "server_error" if status >= 500 else "rejected")
-    return _verdict(Status.FAIL, reason, f"{text}{_cut_by(evidence)}", observed=status)
+    reason = REASON_BY_STATUS.get(code, "server_error" if code >= 500 else "rejected")
+    return _verdict(Status.FAIL, reason, f"{text}{_cut_by(evidence)}", observed=code)
 
 
 def _cut_by(evidence: Evidence) -> str:
@@ -90,12 +87,15 @@ def _cut_by(evidence: Evidence) -> str:
     return f"; {names(found)} after {format_duration(found[0].gap_s)}"
 
 
-def _error_in_stream(measurement: Measurement, request: Json) -> Verdict:
-    message, code = measurement.error or "", measurement.error_code
-    text = f"HTTP 200, then only an error object{f' (code {quoted(code)})' if code else ''}{_because(message)}"
+def _error_in_stream(evidence: Evidence) -> Verdict:
+    exchange = evidence.observation.exchange
+    message, code = evidence.measurement.error or "", evidence.measurement.error_code
+    page = exchange.head is not None and "html" in exchange.head.headers.get("content-type", "")
+    instead = "a web page instead of an answer" if page else "only an error object"
+    text = f"HTTP {status(evidence)}, then {instead}{f' (code {quoted(code)})' if code else ''}{_because(message)}"
     if code == "429":
         return _verdict(Status.UNKNOWN, "rate_limited", text, observed=429)
-    if code in ("400", "422") and (setting := _own_setting(message, request)):
+    if code in ("400", "422") and (setting := _own_setting(message, exchange.request)):
         return _misconfigured(setting, text)
     return _verdict(Status.FAIL, "error_in_stream", text, observed=_status_of(code))
 
@@ -133,11 +133,11 @@ def _because(detail: str) -> str:
 
 
 def _verdict(
-    status: Status, reason: str, message: str, *, observed: float | None = None, unit: str = "status"
+    verdict: Status, reason: str, message: str, *, observed: float | None = None, unit: str = "status"
 ) -> Verdict:
     return Verdict(
         check=NAME,
-        status=status,
+        status=verdict,
         reason=reason,
         message=message,
         observed=observed,

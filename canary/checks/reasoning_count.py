@@ -100,7 +100,7 @@ class ReasoningMeter:
                 self._reason(text, tokens)
             case VisibleDelta(text=text, tokens=tokens):
                 self._visible.add(len(text), tokens)
-                self.closed = self.closed or bool(text.strip())
+                self.closed = self.closed or event.legible
             case ToolCallDelta(text=text) | RefusalDelta(text=text):
                 self._other_chars += len(text)
                 self.closed = True

@@ -34,10 +34,9 @@ BURST = 0.2  # of the span that the hop below takes for as much text
 LEAST_SPAN_S = 0.25
 LEAST_DELTAS = 5
 LEAST_REASONING_CHARS = 200
-_FASTEST_CHARS_PER_S = (
-    24_000  # of one stream; wafer-scale and diffusion services reach about 3000 tokens, of 4 to 6 each
-)
+_FASTEST_CHARS_PER_S = 24_000  # of one stream: wafer-scale services reach 3000 tokens of 4 to 6 characters, with room
 _TIMES_SOONER = 3.0
+_LEAST_SOONER_S = 0.05  # three times a millisecond is noise
 _LUMPS = 0.1  # of the deltas that the hop below takes for as much text
 _KNOWN_FIELDS = frozenset({"reasoning", "reasoning_content", "reasoning_details", "thinking", "thinking_blocks"})
 
@@ -185,13 +184,15 @@ def _none_shown(evidence: Evidence, below: Measurement) -> Verdict | None:
 
 def _too_soon(here: Measurement, below: Measurement) -> str | None:
     """Stripping takes the text away and not the time: an answer at once, as from a cache, holds no reasoning."""
-    first_s, below_first_s = here.time_to_first_visible_content_s, below.time_to_first_visible_content_s
-    if first_s is None or below_first_s is None:
+    if here.time_to_first_visible_content_s is None:
         return None
-    if _TIMES_SOONER * first_s >= below_first_s or below_first_s - first_s < LEAST_SPAN_S:
-        return None
-    times = f"{format_duration(first_s)}, at the hop below after {format_duration(below_first_s)}"
-    return f"the first visible text came after {times}: too soon to have reasoned as long"
+    began = (here.time_to_first_visible_content_s, below.time_to_first_visible_content_s, "the first visible text came")
+    ended = (here.total_s, below.total_s, "the whole answer came")
+    for here_s, below_s, what in (began, ended):
+        if below_s is not None and _TIMES_SOONER * here_s < below_s and below_s - here_s >= _LEAST_SOONER_S:
+            times = f"{format_duration(here_s)}, at the hop below after {format_duration(below_s)}"
+            return f"{what} after {times}: too soon to have reasoned as long"
+    return None
 
 
 def _reported(measurement: Measurement) -> int | None:

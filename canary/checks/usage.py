@@ -5,7 +5,7 @@ It matters all the same, because budgets, cost limits and other tools read these
 
 from __future__ import annotations
 
-from canary.analysis.ticks import ends_whole
+from canary.analysis.ticks import answer_over
 from canary.analysis.tokens import contradicted, made_up_by_gateway
 from canary.checks.evidence import Evidence, cannot_judge, unknown, unusable
 from canary.core.measurement import Measurement
@@ -32,7 +32,7 @@ def check(evidence: Evidence) -> list[Verdict]:
 
 
 def _absent(evidence: Evidence) -> Verdict:
-    if not ends_whole(evidence.observation):
+    if not answer_over(evidence.observation):
         return unknown(NAME, "cut", "not judged: the stream broke off, and usage comes last")
     if not _asked_for(evidence.observation.exchange.request):
         return _verdict(Status.PASS, "not_asked", "no usage came, and none was asked for")
@@ -62,7 +62,7 @@ def _judge(measurement: Measurement, usage: Usage) -> Verdict:
     )
     if flaw:
         return _verdict(Status.WARN, "implausible", flaw, observed=usage.completion_tokens)
-    message = f"{usage.completion_tokens} completion tokens, {_reasoning(usage)}"
+    message = f"{_completion(usage)}, {_reasoning(usage)}"
     return _verdict(Status.PASS, "plausible", message, observed=usage.completion_tokens)
 
 
@@ -103,9 +103,16 @@ def _shown(measurement: Measurement) -> int:
     return measurement.visible_chars + measurement.tool_call_chars + measurement.refusal_chars
 
 
+def _completion(usage: Usage) -> str:
+    if usage.completion_tokens is None:
+        return "completion tokens not reported"
+    return plural(usage.completion_tokens, "completion token")
+
+
 def _reasoning(usage: Usage) -> str:
     if usage.reasoning_tokens is not None:
-        return f"{usage.reasoning_tokens} of them reasoning"
+        of_them = "" if usage.completion_tokens is None else "of them "
+        return f"{usage.reasoning_tokens} {of_them}reasoning"
     return "reasoning reported as null" if "reasoning_tokens" in usage.nulls else "reasoning not reported"
 
 

@@ -4,7 +4,7 @@ The failure that every dashboard calls success: status 200, tokens generated, no
 wake, so it is part of the verdict:
 
 1. budget_exhausted: all of max_tokens went into reasoning. `finish_reason` is often `length` but not always; a count
-   that reached max_tokens is proof as good.
+   that reached max_tokens is proof as good, and `length` without any count is no stop of the model's own.
 2. stripped: the hop below had visible text.
 3. all_in_reasoning: the model finished by itself and the text stands in the reasoning field alone.
 4. parser_loss: tokens were generated and no text of any kind came.
@@ -16,7 +16,7 @@ that allows fewer than 16 tokens: nobody can expect an answer from it.
 
 from __future__ import annotations
 
-from canary.analysis.ticks import ends_whole
+from canary.analysis.ticks import answer_over
 from canary.checks.evidence import Evidence, cannot_judge, quoted, unknown, unusable
 from canary.core.measurement import Measurement
 from canary.core.observation import Json
@@ -24,6 +24,7 @@ from canary.core.units import format_duration, plural
 from canary.core.verdict import Status, Verdict
 
 NAME = "visible_content"
+_NEAR = 0.9  # engines count marks and the stop differently, by a few tokens
 LEAST_MAX_TOKENS = 16  # hosted APIs refuse less, and reasoning models cannot answer in less
 
 
@@ -34,7 +35,7 @@ def check(evidence: Evidence) -> list[Verdict]:
     if (first := measurement.time_to_first_visible_content_s) is not None:
         message = f"{plural(measurement.visible_chars, 'visible character')}, the first after {format_duration(first)}"
         return [_verdict(Status.PASS, "visible", message, observed=measurement.visible_chars)]
-    if not ends_whole(evidence.observation):
+    if not answer_over(evidence.observation):
         return [unknown(NAME, "cut", "not judged: the stream broke off before anything visible could come")]
     return [_nothing_visible(evidence)]
 
@@ -54,26 +55,30 @@ def _nothing_visible(evidence: Evidence) -> Verdict:
 
 def _cause(evidence: Evidence, measurement: Measurement, allowed: int | None) -> tuple[str, str]:
     reasoned = _reasoned(measurement)
-    finish = f"finish_reason={quoted(str(measurement.finish_reason))}"
-    if reasoned and (measurement.finish_reason in ("length", "max_tokens") or _spent(measurement, allowed)):
-        limit = f" of max_tokens={allowed}" if allowed else ""
-        return (
-            "budget_exhausted",
-            f"reasoning ({reasoned}) used up all{limit}, {finish}",
-        )
+    finish = f"finish_reason={quoted(measurement.finish_reason)}" if measurement.finish_reason else "no finish reason"
+    out_of_tokens = measurement.finish_reason in ("length", "max_tokens")
+    if reasoned and (out_of_tokens or _spent(measurement, allowed)):
+        return "budget_exhausted", f"reasoning ({reasoned}) {_used_up(measurement, allowed)}, {finish}"
     if evidence.below is not None and evidence.below.time_to_first_visible_content_s is not None:
         return "stripped", f"the hop below had {plural(evidence.below.visible_chars, 'visible character')}"
     if reasoned:
-        return (
-            "all_in_reasoning",
-            f"{finish} with text in the reasoning only ({reasoned})",
-        )
+        return "all_in_reasoning", f"{finish}, with text in the reasoning only ({reasoned})"
     completion = measurement.usage.completion_tokens if measurement.usage else None
     if _spent(measurement, allowed):
         return "budget_exhausted", f"{completion} tokens used up max_tokens={allowed}, and no text came"
+    if out_of_tokens:
+        return "budget_exhausted", f"{finish}, and no text came; nothing tells what the tokens went into"
     if completion:
         return "parser_loss", f"{plural(completion, 'token')} generated, and neither reasoning nor answer came"
-    return "empty_stop", f"{finish} without any text"
+    return "empty_stop", f"{finish}, and no text at all"
+
+
+def _used_up(measurement: Measurement, allowed: int | None) -> str:
+    """A gateway or an engine may hold a lower cap than the request's: then the numbers say so."""
+    completion = measurement.usage.completion_tokens if measurement.usage else None
+    if allowed and completion and completion < _NEAR * allowed:
+        return f"ran into a limit far below max_tokens={allowed}"
+    return f"used up all of max_tokens={allowed}" if allowed else "used up all"
 
 
 def max_tokens(request: Json) -> int | None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from canary.cli.errors import UsageError
+from canary.config.errors import shown
 from canary.config.presets import timeouts_of
 from canary.core.observation import Json
 from canary.core.secret import Secret
@@ -19,13 +22,19 @@ from canary.core.units import parse_duration
 from canary.wire.budgets import BUDGETS
 
 _Word = TypeVar("_Word", TimerPhase, Clock)
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
 def chat_url(text: str) -> str:
     """A base URL gets the path that OpenAI clients add to it; a URL with a path of its own is left alone."""
-    parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.netloc:
-        msg = f"--url {text!r}: expected an absolute URL like http://127.0.0.1:4000/v1/chat/completions"
+    try:
+        parts = urlsplit(text)
+        whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        whole = False
+    if not whole:
+        found = shown(("url",), text)  # without user info and query
+        msg = f"--url {found}: expected an absolute URL like http://127.0.0.1:4000/v1/chat/completions"
         raise UsageError(msg)
     path = parts.path.rstrip("/")
     if path in ("", "/v1"):
@@ -61,9 +70,11 @@ def _set(body: dict[str, Json], path: list[str], value: Json, text: str) -> None
 
 def _json_or_text(text: str) -> Json:
     try:
-        return json.loads(text)
+        value = json.loads(text)
+        json.dumps(value, allow_nan=False)  # Python reads NaN and Infinity, which no JSON has
     except ValueError:
         return text
+    return value
 
 
 def parse_headers(texts: Iterable[str], *, api_key_env: str | None) -> Mapping[str, str | Secret]:
@@ -77,7 +88,9 @@ def parse_headers(texts: Iterable[str], *, api_key_env: str | None) -> Mapping[s
         headers[name.strip()] = Secret(value.strip())
     if api_key_env:
         if not os.environ.get(api_key_env):
-            msg = f"--api-key-env {api_key_env}: this environment variable is not set"
+            named = _VARIABLE.fullmatch(api_key_env)  # what does not look like a name may be the key itself
+            variable = f"the environment variable {api_key_env} is not set" if named else "no such environment variable"
+            msg = f"--api-key-env: {variable}; expected the name of a variable that holds the key"
             raise UsageError(msg)
         headers["Authorization"] = Secret(f"Bearer {os.environ[api_key_env]}")
     return headers
@@ -91,19 +104,16 @@ def parse_timeout(text: str) -> Timeout:
         raise UsageError(msg)
     name, kind, clock, limit = parts
     phase = _member(TimerPhase, kind, f"--timeout {text!r}: kind")
-    try:
-        limit_s = parse_duration(limit)
-    except ValueError as error:
-        msg = f"--timeout {text!r}: {error}"
-        raise UsageError(msg) from None
+    limit_s = seconds(limit, f"--timeout {text!r}:")
     return Timeout(name=name, phase=phase, clock=_member(Clock, clock, f"--timeout {text!r}: clock"), limit_s=limit_s)
 
 
 def parse_preset(text: str) -> tuple[Timeout, ...]:
     """`nginx`, or `nginx=30s` for another idle limit."""
     name, equals, limit = text.partition("=")
+    idle_s = seconds(limit, f"--preset {text!r}:") if equals else None
     try:
-        return timeouts_of(name, idle_s=parse_duration(limit) if equals else None)
+        return timeouts_of(name, idle_s=idle_s)
     except ValueError as error:
         msg = f"--preset {text!r}: {error}"
         raise UsageError(msg) from None
@@ -132,11 +142,26 @@ def parse_budget(text: str) -> BudgetTest:
 
 
 def seconds(text: str, option: str) -> float:
+    """A duration of more than 0: with a limit of 0 every stream would fail."""
     try:
-        return parse_duration(text)
+        duration_s = parse_duration(text)
     except ValueError as error:
         msg = f"{option} {error}"
         raise UsageError(msg) from None
+    if not duration_s:
+        msg = f"{option} {text!r}: expected a duration of more than 0"
+        raise UsageError(msg)
+    return duration_s
+
+
+def check_output(file: Path, option: str) -> None:
+    """Raises UsageError where `file` cannot be written."""
+    if not file.parent.is_dir():
+        msg = f"{option} {file}: the folder {file.parent} does not exist"
+        raise UsageError(msg)
+    if file.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK):
+        msg = f"{option} {file}: {'is a folder' if file.is_dir() else 'cannot be written'}"
+        raise UsageError(msg)
 
 
 def _member(kind: type[_Word], text: str, what: str) -> _Word:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from canary.cli.arguments import chat_url, parse_headers, parse_params, seconds
 from canary.cli.errors import UsageError
+from canary.client.redact import public_url
+from canary.client.target import Target, ssl_context
 from canary.config.probes import canned_probes
 from canary.core.spec import Assignment, Hop, Pipeline, Probe, QuestionTemplate, Tls
 from canary.core.timeout import Timeout
@@ -46,9 +48,10 @@ def one_hop(options: OneHopOptions) -> tuple[Pipeline, Assignment]:
     if not options.model:
         msg = "--url needs --model NAME, the model's name at that URL"
         raise UsageError(msg)
+    url = chat_url(options.url)
     hop = Hop(
         name=HOP,
-        url=chat_url(options.url),
+        url=url,
         model=options.model,
         headers=parse_headers(options.headers, api_key_env=options.api_key_env),
         body=parse_params(options.params),
@@ -58,13 +61,34 @@ def one_hop(options: OneHopOptions) -> tuple[Pipeline, Assignment]:
         tls=_tls(options),
         proxy=options.proxy,
     )
+    _check_sendable(hop, url)
     listener = Hop(name="", timeouts=options.timeouts)
     assignment = Assignment(
         probe=_probe(options),
         deadline_s=seconds(options.deadline, "--deadline"),
         first_visible_s=seconds(options.first_visible, "--first-visible") if options.first_visible else None,
     )
-    return Pipeline(name=chat_url(options.url), hops=(listener, hop)), assignment
+    return Pipeline(name=public_url(url), hops=(listener, hop)), assignment
+
+
+def _check_sendable(hop: Hop, url: str) -> None:
+    """What the client would refuse, or could not load, is a fault of the command line."""
+    try:
+        Target(
+            url=url,
+            protocol=hop.protocol,
+            headers=hop.headers,
+            accept_encoding=hop.accept_encoding,
+            proxy=hop.proxy,
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    try:
+        if hop.tls is not None:
+            ssl_context(hop.tls)
+    except OSError as error:
+        msg = f"--ca-file, --cert-file or --key-file: {error.strerror or error}"
+        raise UsageError(msg) from None
 
 
 def _tls(options: OneHopOptions) -> Tls | None:

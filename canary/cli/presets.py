@@ -21,13 +21,15 @@ _COMMENTS = {True: "yes", False: "no", None: "?"}
 
 
 def presets(
-    name: Annotated[str | None, typer.Argument(help="One component or alias; without it, all of them.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="One component or alias; without it, all of them.")
+    ] = None,
     *,
     as_json_lines: Annotated[bool, typer.Option("--json", help="Print JSON, one object per component.")] = False,
 ) -> None:
     """List known timeouts: what restarts each, what the cut looks like, and the source of the number."""
     try:
-        chosen = [preset_named(name)] if name else list(all_presets().values())
+        chosen = [preset_named(name)] if name is not None else list(all_presets().values())
     except UnknownPresetError as error:
         raise UsageError(str(error)) from None
     console = Console(highlight=False)

@@ -33,9 +33,11 @@ from canary.engine.visit import Occasion
 
 
 def probe(  # noqa: PLR0913  # one parameter an option
-    pipeline: Annotated[str | None, typer.Argument(help="A pipeline of the config; not with --url.")] = None,
+    pipeline: Annotated[
+        str | None, typer.Argument(metavar="PIPELINE", help="A pipeline of the config; not with --url.")
+    ] = None,
     probe_name: Annotated[
-        str | None, typer.Argument(metavar="[PROBE]", help="One of its probes; all of them if none is named.")
+        str | None, typer.Argument(metavar="PROBE", help="One of its probes; all of them if none is named.")
     ] = None,
     *,
     config: Annotated[
@@ -142,7 +144,12 @@ def finish(runs: Sequence[Run], *, as_json_object: bool, every_verdict: bool, ju
         report(run, as_json_object=as_json_object, every_verdict=every_verdict)
     results = [result for run in runs for result in run.results]
     if junit:
-        write_junit(junit, {f"{result.hop} {result.variant}": result.verdicts for result in results})
+        suites = {
+            f"{run.pipeline} {run.probe}: {result.hop} {result.variant}": result.verdicts
+            for run in runs
+            for result in run.results
+        }
+        write_junit(junit, suites)
     raise typer.Exit(exit_code(verdict for result in results for verdict in result.verdicts))
 
 

@@ -16,7 +16,10 @@ from canary.core.observation import ConnectFailed
 from canary.core.units import format_duration, plural
 from canary.wire.transcript import dumps
 
-Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to; - for standard output.")]
+Output = Annotated[
+    Path,
+    typer.Option("--output", "-o", metavar="FILE", callback=options.writable, help="Where to; - for standard output."),
+]
 
 
 def record(  # noqa: PLR0913  # one parameter an option
@@ -42,9 +45,6 @@ def record(  # noqa: PLR0913  # one parameter an option
     """Record one answer, byte by byte with its stamps. No request header of yours is kept."""
     if url is None:
         msg = "record needs --url URL and --model NAME"
-        raise UsageError(msg)
-    if str(output) != "-" and not output.parent.is_dir():
-        msg = f"--output {output}: the folder {output.parent} does not exist"
         raise UsageError(msg)
     pipeline, assignment = one_hop(
         OneHopOptions(

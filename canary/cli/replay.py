@@ -31,6 +31,8 @@ from canary.wire.budgets import BUDGETS
 from canary.wire.decode import UnknownProtocolError, decode
 from canary.wire.transcript import TranscriptError, loads
 
+_MOST_BYTES = 256 * 2**20  # four times the longest body that is ever recorded
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
@@ -43,7 +45,7 @@ class Terms:
 
 
 def replay(  # noqa: PLR0913  # one parameter an option
-    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Transcripts, or - for standard input.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Transcripts, or - for standard input.")],
     *,
     timeout: options.Timeouts = None,
     preset: options.Presets = None,
@@ -118,7 +120,7 @@ def _evidence(file: Path, terms: Terms) -> Evidence:
 
 def _load(file: Path) -> Exchange:
     try:
-        text = typer.get_text_stream("stdin").read() if str(file) == "-" else file.read_text(encoding="utf-8")
+        text = _bytes(file).decode()
     except OSError as error:
         msg = f"{file}: {error.strerror}"
         raise UsageError(msg) from None
@@ -129,6 +131,19 @@ def _load(file: Path) -> Exchange:
         return loads(text, source=str(file))
     except TranscriptError as error:
         raise UsageError(str(error)) from None
+
+
+def _bytes(file: Path) -> bytes:
+    """Whatever the file is: a pipe is fine, and a device that never ends costs no more than the longest transcript."""
+    if str(file) == "-":
+        raw = typer.get_binary_stream("stdin").read(_MOST_BYTES + 1)
+    else:
+        with file.open("rb") as stream:
+            raw = stream.read(_MOST_BYTES + 1)
+    if len(raw) > _MOST_BYTES:
+        msg = f"{file}: not a transcript: more than {_MOST_BYTES} bytes"
+        raise UsageError(msg)
+    return raw
 
 
 def _record(name: str, result: HopResult) -> dict[str, object]:

@@ -24,13 +24,18 @@ from canary.core.verdict import Status, Verdict
 STYLES: Mapping[Status, str] = MappingProxyType(
     {Status.PASS: "green", Status.WARN: "yellow", Status.FAIL: "bold red", Status.UNKNOWN: "cyan"}
 )
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _LONGEST = 600  # characters of a message; a server's error may be a whole page
+
+
+def shown(text: str) -> str:
+    """One line. Control and direction characters, and halves of surrogate pairs, become spaces."""
+    return _CONTROL.sub(" ", text)
 
 
 def plain(text: str) -> str:
     """One line without control or direction characters, cut to what a screen bears."""
-    line = _CONTROL.sub(" ", text)
+    line = shown(text)
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
 
 
@@ -80,7 +85,7 @@ def _pairs(measurement: Measurement) -> list[tuple[str, str | None]]:
         ("first reasoning", _seconds(measurement.time_to_first_reasoning_token_s)),
         ("first visible", _seconds(measurement.time_to_first_visible_content_s) or "never"),
         ("total", _seconds(measurement.total_s)),
-        ("finish reason", measurement.finish_reason or "none"),
+        ("finish reason", plain(measurement.finish_reason or "none")),
         ("byte silence", censored[silence.byte.censored] + format_duration(silence.byte.longest_s)),
         ("visible silence", censored[silence.visible.censored] + format_duration(silence.visible.longest_s)),
         ("reasoning", _amount(measurement.reasoning_tokens, measurement.reasoning_chars)),

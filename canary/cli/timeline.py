@@ -118,7 +118,7 @@ def legend(rows: Iterable[Text], *, label_columns: int = LABEL_COLUMNS) -> Text:
     """What the marks mean that occur in `rows`."""
     shown = "".join(row.plain[label_columns:] for row in rows)
     line = _label("", label_columns)
-    for mark in dict.fromkeys(sorted({SILENCE, *_MARKS.values()}, key=lambda mark: -mark.rank)):
+    for mark in sorted([SILENCE, *_MARKS.values()], key=lambda mark: -mark.rank):
         if mark.glyph in shown:
             line.append(mark.glyph, style=mark.style).append(f" {mark.meaning}  ", style="dim")
     line.rstrip()

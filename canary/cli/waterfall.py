@@ -49,8 +49,20 @@ def waterfall(run: Run, *, width: int) -> list[Text]:
         *streams,
         *_fatal_timers(results, span_s=span_s, columns=columns, label_columns=label_columns),
         axis_row(span_s=span_s, columns=columns, label_columns=label_columns),
-        legend(streams, label_columns=label_columns),
+        *_fitting(legend(streams, label_columns=label_columns), label_columns=label_columns, width=width),
     ]
+
+
+def _fitting(key: Text, *, label_columns: int, width: int) -> list[Text]:
+    """The legend in as many lines as it takes; under the labels too, where that helps."""
+    if key.cell_len <= width:
+        return [key]
+    lines = [Text()]
+    for entry in key[label_columns:].split("  "):
+        if lines[-1] and lines[-1].cell_len + 2 + entry.cell_len > width:
+            lines.append(Text())
+        lines[-1].append("  " if lines[-1] else "").append_text(entry)
+    return lines
 
 
 def top_down(run: Run) -> list[HopResult]:

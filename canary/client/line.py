@@ -6,7 +6,8 @@ object, so a subclass is enough and nothing is patched. Rules:
 
 - The kernel stamps with CLOCK_REALTIME. The offset to the monotonic clock is taken from the tightest of a few
   sandwiches and refreshed, since the wall clock may step.
-- Never early, never after we held the bytes: a stamp is clamped to [last seen empty, now].
+- Never early, never after we held the bytes: a stamp is clamped to [last seen empty, now]. One that is far outside was
+  made while the wall clock stepped and says nothing; the moment of reading stands in.
 - The kernel merges what waits in the queue and keeps the last byte's time. So a read that was late says since when
   the socket was surely empty (`after_ns`): after a read that came back short, or by `lag`'s proof.
 - The kernel stamps only while some socket asks for it, and takes some milliseconds to begin. One socket per process
@@ -34,6 +35,7 @@ _SO_TIMESTAMPNS = 35  # asm-generic/socket.h; the socket module has no name for 
 _TIMESPEC = struct.Struct("@ll")
 _ANCILLARY_BYTES = socket.CMSG_SPACE(_TIMESPEC.size)
 _OFFSET_LIFE_NS = 500_000_000
+_STEP_NS = 100_000_000  # time services slew what is less, and step what is more
 
 
 class Line:
@@ -106,8 +108,10 @@ class Line:
         self._drained = short
         if short:
             self._drained_ns = asked_ns
-        self._stamped = stamp is not None
-        self.stamp_ns = now if stamp is None else min(max(stamp - self._offset(now), self.after_ns, self.stamp_ns), now)
+        earliest = max(self.after_ns, self.stamp_ns)
+        arrived = None if stamp is None else stamp - self._offset(now)
+        self._stamped = arrived is not None and earliest - _STEP_NS <= arrived <= now + _STEP_NS
+        self.stamp_ns = min(max(arrived, earliest), now) if arrived is not None and self._stamped else now
         self._fresh = True
 
     def used(self) -> None:

@@ -5,13 +5,16 @@ An exchange ends up in files, in a database and in chat rooms, so secrets are ta
 - of a URL, user info and fragment go, and every query value but those of a few keys known to be harmless (an API key
   may travel under any name);
 - of the response headers, cookies and whatever is named like a credential go;
-- a server that echoes what we sent (error bodies do) gets each secret overwritten by as many `*`, so that sizes stay.
+- a server that echoes what we sent (error bodies do) gets each secret overwritten by as many `*`, so that sizes stay;
+  it may echo it as it stands in a URL, in a JSON text, or in the header that user info becomes.
 """
 
 from __future__ import annotations
 
+import base64
+import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from yarl import URL
@@ -76,9 +79,18 @@ def redaction_of(target: Target) -> Redaction:
             revealed = value.reveal()
             found |= {revealed, *revealed.split()[1:]}  # `Bearer KEY` is often echoed as KEY
     for url in map(URL, filter(None, (target.url, target.proxy))):
-        found.add(url.password or "")
-        found |= {value for name, value in url.query.items() if name.lower() not in _HARMLESS_QUERY}
+        found.update(_secrets_in(url))
+    found |= {json.dumps(secret)[1:-1] for secret in found}
     return Redaction(secrets=tuple(sorted((s for s in found if len(s) >= _SHORTEST_SECRET), key=len, reverse=True)))
+
+
+def _secrets_in(url: URL) -> Iterator[str]:
+    if url.password:
+        pair = f"{url.user or ''}:{url.password}"
+        yield from (url.password, url.raw_password or "", base64.b64encode(pair.encode()).decode())
+    raw = dict(part.partition("=")[::2] for part in url.raw_query_string.split("&"))
+    for values in (url.query, raw):
+        yield from (value for name, value in values.items() if name.lower() not in _HARMLESS_QUERY)
 
 
 def revealed(headers: Mapping[str, str | Secret]) -> dict[str, str]:

@@ -2,28 +2,38 @@
 
 Two numbers, because a budget test stops its streams as soon as it knows:
 
-- `usual`: each budget once. Its control is stopped at max(4 B, B + 200) reasoning tokens and its treatment at 2 B + E
-  at the latest, where B is the budget and E what an obedient engine may show above it.
-- `upper`: no stream is stopped early, each budget is tried with all three prompts that the test may use and with one
-  repeat. Nothing on the schedule costs more.
+- `usual`: one control for all caps of a probe, stopped once it reasoned long enough for the largest of them, and each
+  treatment stopped past twice its cap or in the first words of its answer. Counts from characters are certain only a
+  third later. A hop that hides reasoning tells its count at the very end, so nothing is stopped there.
+- `upper`: no stream is stopped early, and each cap takes all three questions, each with one repeat. Nothing on the
+  schedule costs more.
 
-Both let every plain answer run to its max_tokens. A prompt has at most as many tokens as bytes in UTF-8 (no byte-level
-tokenizer makes more), plus the filler of a long-context probe. Not in here: runs asked for by hand or by a failure, and
-what a gateway retries, reasons beyond max_tokens, or goes on computing after we hang up.
+In both, every plain answer runs to its max_tokens; so does the control where other checks need it whole, and each
+repeat of a soft cap, a level or a switch. A treatment of a cap has a max_tokens of its own. A prompt has at most as
+many tokens as bytes in UTF-8 (no byte-level tokenizer makes more), plus the filler of a long-context probe. Not in
+here: runs asked for by hand or by a failure, and what a gateway retries, reasons beyond max_tokens, or goes on
+computing after we hang up.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import ceil
 
-from canary.core.spec import Assignment, BudgetTest, Pipeline, Plan, Prices, Probe
+from canary.checks.budget import control_tokens_needed, treatment_max_tokens
+from canary.checks.budget_order import LEAST_REPEATS, needs_order, values_in_order
+from canary.checks.reasoning_count import MARGIN
+from canary.core.budget import BudgetKind
+from canary.core.spec import Assignment, BudgetTest, Hop, Pipeline, Plan, Prices, Probe
 from canary.core.units import format_duration, plural
 from canary.wire.budgets import BUDGETS
 
 _DAY_S = 86_400.0
 _AROUND_PROMPT = 200  # the nonce, the chat template, a tool's description
-_PROMPTS_OF_A_TEST = 3
-_REPEATS_OF_A_TEST = 1
+_QUESTIONS_OF_A_TEST = 3
+_TRIES_OF_A_TREATMENT = 2  # an overshoot is tried once more
+_FIRST_WORDS = 160  # tokens of the answer, at a character each, after which an arm is stopped
+_CERTAIN_AT = 1 / (1 - MARGIN)  # of a count by characters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,20 +115,26 @@ def _amount(tokens: Tokens, prices: Prices | None) -> str:
 
 
 def _of_assignment(pipeline: Pipeline, assignment: Assignment) -> ProbeEstimate:
-    hops = sum(1 for hop in pipeline.hops if hop.url is not None)
-    plain = Tokens(input=_prompt_tokens(assignment.probe), output=assignment.probe.max_tokens)
-    usual, upper, requests = plain, plain, 1
-    for budget in assignment.budgets:
-        usual, upper = usual + _usual(budget, plain), upper + _upper(budget, plain)
-        requests += 3 if budget.nonsense else 2
+    hops = [_of_hop(hop, assignment) for hop in pipeline.hops if hop.url is not None]
     every_s = assignment.every_s
     return ProbeEstimate(
         probe=assignment.probe.name,
-        requests=requests * hops,
-        usual=usual.times(hops),
-        upper=upper.times(hops),
+        requests=len(hops) * (1 + sum(_requests(budget) for budget in assignment.budgets)),
+        usual=sum((usual for usual, _ in hops), Tokens()),
+        upper=sum((upper for _, upper in hops), Tokens()),
         runs_per_day=_DAY_S / every_s if every_s else 0.0,
     )
+
+
+def _of_hop(hop: Hop, assignment: Assignment) -> tuple[Tokens, Tokens]:
+    """Usual and upper."""
+    plain = Tokens(input=_prompt_tokens(assignment.probe), output=assignment.probe.max_tokens)
+    shows = hop.forwards_reasoning is not False
+    usual, upper = _control(assignment, plain, shows=shows), plain
+    for budget in assignment.budgets:
+        usual, upper = usual + _usual(budget, plain, shows=shows), upper + _upper(budget, plain)
+    asked_again = any(_is_cap(budget) for budget in assignment.budgets)
+    return usual, upper + (plain.times(_QUESTIONS_OF_A_TEST - 1) if asked_again else Tokens())
 
 
 def _prompt_tokens(probe: Probe) -> int:
@@ -126,25 +142,55 @@ def _prompt_tokens(probe: Probe) -> int:
     return probe.context_tokens + question + _AROUND_PROMPT
 
 
-def _usual(budget: BudgetTest, plain: Tokens) -> Tokens:
-    """Control, treatment and perhaps nonsense. A switch or level has no number to stop at."""
-    if budget.tokens is None:
-        return plain.times(3 if budget.nonsense else 2)
-    control = min(plain.output, max(4 * budget.tokens, budget.tokens + 200))
-    treatment = min(_treatment_max(budget, plain), 2 * budget.tokens + _excess(budget))
-    nonsense = Tokens(input=plain.input, output=control) if budget.nonsense else Tokens()
-    return Tokens(input=2 * plain.input, output=control + treatment) + nonsense
+def _is_cap(budget: BudgetTest) -> bool:
+    return budget.tokens is not None and BUDGETS[budget.parameter].kind is BudgetKind.HARD_CAP
+
+
+def _control(assignment: Assignment, plain: Tokens, *, shows: bool) -> Tokens:
+    """The plain answer, which serves all budgets; stopped where nothing but a cap needs it."""
+    checks, caps = assignment.probe.checks, [budget for budget in assignment.budgets if _is_cap(budget)]
+    whole = checks is None or not set(checks) <= {"reachable"}
+    if whole or not caps or not shows:
+        return plain
+    needed = max(control_tokens_needed(budget.tokens or 0) for budget in caps)
+    return _stopped_at(needed, plain)
+
+
+def _stopped_at(tokens: float, whole: Tokens) -> Tokens:
+    return replace(whole, output=min(whole.output, ceil(tokens * _CERTAIN_AT)))
+
+
+def _requests(budget: BudgetTest) -> int:
+    """Besides the control, if all goes well."""
+    row = BUDGETS[budget.parameter]
+    if needs_order(budget, row):
+        return len(values_in_order(budget, row)) * LEAST_REPEATS
+    return 2 if budget.nonsense else 1
+
+
+def _usual(budget: BudgetTest, plain: Tokens, *, shows: bool) -> Tokens:
+    if not _is_cap(budget):
+        return plain.times(_requests(budget))
+    tokens, excess = budget.tokens or 0, _excess(budget)
+    treatment = _treatment(budget, plain)
+    if shows:
+        treatment = _stopped_at(max(2 * tokens + excess, tokens + excess + _FIRST_WORDS), treatment)
+    if not budget.nonsense:
+        return treatment
+    return treatment + (_stopped_at(control_tokens_needed(tokens), plain) if shows else plain)
 
 
 def _upper(budget: BudgetTest, plain: Tokens) -> Tokens:
-    treatment = Tokens(input=plain.input, output=_treatment_max(budget, plain))
-    tries = (plain + treatment).times(_PROMPTS_OF_A_TEST) + treatment.times(_REPEATS_OF_A_TEST)
-    return tries + plain if budget.nonsense else tries
+    """Without the controls."""
+    if not _is_cap(budget):
+        return plain.times(_requests(budget))
+    nonsense = plain if budget.nonsense else Tokens()
+    return (_treatment(budget, plain).times(_TRIES_OF_A_TREATMENT) + nonsense).times(_QUESTIONS_OF_A_TEST)
 
 
-def _treatment_max(budget: BudgetTest, plain: Tokens) -> float:
-    """At least B + E + 200, so that a cut by length is not taken for obedience."""
-    return max(plain.output, (budget.tokens or 0) + _excess(budget) + 200)
+def _treatment(budget: BudgetTest, plain: Tokens) -> Tokens:
+    """At its own max_tokens: enough that a cut by length is not taken for obedience."""
+    return replace(plain, output=treatment_max_tokens(budget.tokens or 0, _excess(budget)))
 
 
 def _excess(budget: BudgetTest) -> int:

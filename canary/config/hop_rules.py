@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
+from canary.client.target import ssl_context
 from canary.config.errors import Problem, one_of, quoted, shown
 from canary.config.fields import opened
 from canary.config.source import is_file
 from canary.config.view import View
 from canary.core.secret import Secret
+from canary.core.spec import Tls
 
 # What acts only on requests of ours; at a hop without a url it would be a setting that does nothing.
 _OF_PROBED = (
@@ -22,6 +24,7 @@ _CREDENTIAL = re.compile(
     r"(^|[-_])(authorization|cookie2?|api[-_]?key|access[-_]?key|token|secret|password)$", re.IGNORECASE
 )
 _OURS = {"host", "content-length", "transfer-encoding", "connection", "content-type"}
+_TLS_FILES = ("ca_file", "cert_file", "key_file")
 _LIMITS = ("headers", "idle", "total")
 _FREE_ONLY = ("name", "clock", "starts", "outcome")
 
@@ -93,9 +96,11 @@ def _url(url: View, instead: str) -> Iterator[Problem]:
 
 def credentials_in_body(body: View) -> Iterator[Problem]:
     """Bodies are kept in transcripts."""
+    for item in body.items():
+        yield from credentials_in_body(item)
     for key, value in body.data.items() if isinstance(body.data, dict) else ():
         place = body.at(key)
-        if isinstance(value, dict):
+        if isinstance(value, dict | list):
             yield from credentials_in_body(place)
         elif isinstance(value, str | Secret) and _CREDENTIAL.search(key):
             hint = "send it in auth or headers"
@@ -137,7 +142,23 @@ def _free_timer(timeout: View) -> Iterator[Problem]:
 def _tls(tls: View) -> Iterator[Problem]:
     if tls.has("key_file") and not tls.has("cert_file"):
         yield tls.at("key_file").problem("a key without a certificate", "cert_file beside it")
-    for key in ("ca_file", "cert_file", "key_file"):
-        name = tls.text(key)
-        if name and not is_file(tls.document.folder / name):
-            yield tls.at(key).problem(shown((), tls.at(key).written()), "a file that exists")
+    named = {key: tls.document.folder / name for key in _TLS_FILES if (name := tls.text(key))}
+    files = {key: str(file) for key, file in named.items() if is_file(file)}
+    for key in [key for key in named if key not in files]:
+        yield tls.at(key).problem(shown((), tls.at(key).written()), "a file that exists")
+    if "ca_file" in files and not _loads(Tls(ca_file=files["ca_file"])):
+        yield tls.at("ca_file").problem("a file without certificates", "PEM certificates of authorities")
+    if "cert_file" in files and named.keys() - {"ca_file"} <= files.keys():
+        pair = Tls(cert_file=files["cert_file"], key_file=files.get("key_file"))
+        if not _loads(pair):
+            yield tls.at("cert_file").problem(
+                "a file that cannot be used", "a PEM certificate, with its key without a passphrase here or in key_file"
+            )
+
+
+def _loads(tls: Tls) -> bool:
+    try:
+        ssl_context(tls)
+    except OSError:
+        return False
+    return True

@@ -196,7 +196,7 @@ class ProbeSection(Section):
     use: Text
     """The name of a canned probe, or the path of a probe file relative to this file."""
     every: Duration | None = None
-    """How often; without it, only on demand."""
+    """How often. It counts in the cost estimate; nothing runs on a schedule yet."""
     first_visible: Duration | None = None
     """The longest acceptable wait for the first visible text."""
     deadline: Duration | None = None
@@ -238,9 +238,9 @@ class PipelineSection(Section):
     prices: PricesSection | None = None
     """For the cost estimate."""
     tokens_per_run: PositiveInt | None = None
-    """The most tokens that one run may use."""
+    """`canary check` warns where one run may use more."""
     tokens_per_day: PositiveInt | None = None
-    """The most tokens that all runs of a day may use."""
+    """`canary check` warns where all runs of a day may use more."""
 
 
 class ConfigFile(Section):

@@ -10,9 +10,14 @@ these and never bytes. Three rules keep them honest:
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
+
+# White space, controls, and signs without a shape: zero-width and direction marks, fillers, a byte order mark.
+_SHAPELESS = r"\s\x00-\x1f\x7f-\x9f\xad\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufeff"
+_LEGIBLE = re.compile(f"[^{_SHAPELESS}]")
 
 
 class KeepAliveForm(StrEnum):
@@ -117,6 +122,11 @@ class VisibleDelta:
     at: float
     text: str
     tokens: int | None = None
+
+    @property
+    def legible(self) -> bool:
+        """Whether any of it can be seen: gateways keep a connection alive with white space and zero-width signs."""
+        return _LEGIBLE.search(self.text) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

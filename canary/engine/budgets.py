@@ -9,7 +9,8 @@ The rules of the verdict are in `checks.budget`; here is only the order of thing
 4. Soft caps and levels are judged by order: two values, three times each.
 
 Every arm stops as soon as it has told what it can: past twice the cap, long enough for a control, or well into the
-visible answer.
+answer that follows its reasoning. Where no reasoning is shown, its count comes with the usage, at the very end. A hop
+that does not answer the control is not asked again: every further request would wait as long for nothing.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from canary.checks.budget import (
     judge_budget,
     treatment_max_tokens,
 )
-from canary.checks.budget_arms import Arms, Outcome
-from canary.checks.budget_order import LEAST_REPEATS, Level, judge_order
+from canary.checks.budget_arms import Arms, Outcome, Ruling, answers, verdict
+from canary.checks.budget_order import LEAST_REPEATS, Level, judge_order, needs_order, values_in_order
 from canary.checks.evidence import Evidence
 from canary.client.reader import StopRule
 from canary.core.body import merged
 from canary.core.budget import Budget, BudgetKind
-from canary.core.observation import Json
+from canary.core.observation import ConnectFailed, DeadlineExceeded, HttpRejected, Json, StoppedByUs
 from canary.core.run import HopResult
 from canary.core.spec import BudgetTest
 from canary.core.stream import ReasoningDelta, StreamEvent, VisibleDelta
@@ -42,15 +43,15 @@ from canary.engine.visit import Visit
 from canary.wire.budgets import BUDGETS, apply, misspelt
 
 CONTROL = "control"
+ANSWERED = "answered"  # how the stop reason of such an arm begins
 MOST_QUESTIONS = 3
 _ANSWER_CHARS = 160  # of visible text after reasoning: enough to see a stray mark or thinking that goes on
-_ANSWER_CHARS_ALONE = 2000  # of visible text without any: it may be reasoning that no mark has closed yet
 _SIDE_EFFECTS = ("visible_content", "reasoning_leak")
 _RUNNING_COUNTS = {"stream_options": {"include_usage": True, "continuous_usage_stats": True}}
 
 
 class AnsweredRule:
-    """Stops an arm that is well into its visible answer: its reasoning is over."""
+    """Stops an arm that is well into the visible answer after its reasoning: that is over."""
 
     def __init__(self) -> None:
         self._visible_chars = 0
@@ -61,8 +62,8 @@ class AnsweredRule:
             self._reasoned = True
         elif isinstance(event, VisibleDelta):
             self._visible_chars += len(event.text.strip())
-        enough = _ANSWER_CHARS if self._reasoned else _ANSWER_CHARS_ALONE
-        return f"answered: {self._visible_chars} visible characters" if self._visible_chars >= enough else None
+        enough = self._reasoned and self._visible_chars >= _ANSWER_CHARS
+        return f"{ANSWERED}: {self._visible_chars} visible characters" if enough else None
 
 
 def first_of(rules: Sequence[StopRule]) -> StopRule:
@@ -112,8 +113,8 @@ async def ask_control(visit: Visit, tests: Sequence[BudgetTest], *, index: int, 
 
 async def prove_budgets(visit: Visit, control: Evidence) -> list[HopResult]:
     """A result per parameter, with the last treatment as its observation. `control` answers the first question."""
-    by_order = [test for test in visit.assignment.budgets if _needs_order(test)]
-    pending = [test for test in visit.assignment.budgets if not _needs_order(test)]
+    by_order = [test for test in visit.assignment.budgets if needs_order(test, BUDGETS[test.parameter])]
+    pending = [test for test in visit.assignment.budgets if not needs_order(test, BUDGETS[test.parameter])]
     proved: dict[str, HopResult] = {}
     for index in range(MOST_QUESTIONS):
         if index and pending:
@@ -140,19 +141,22 @@ def variant_name(test: BudgetTest) -> str:
 
 async def _prove(visit: Visit, test: BudgetTest, control: Evidence, *, index: int) -> HopResult:
     budget = BUDGETS[test.parameter]
+    if _gave_nothing(control):
+        return _not_asked(visit, test, control)
     nonsense = await _nonsense(visit, test, budget, index=index) if test.nonsense else None
     for attempt in range(2):
-        treatment = await _treat(visit, test, budget, index=index + attempt * MOST_QUESTIONS)
+        treatment = await _treat(visit, test, budget, index=index, again=bool(attempt))
         arms = Arms(treatment=treatment, control=control, nonsense=nonsense, chars_per_token=visit.chars_per_token)
-        verdict = judge_budget(test, budget, arms, hop=visit.hop.name)
-        if verdict.reason != Outcome.OVERSHOOT:
+        found = judge_budget(test, budget, arms, hop=visit.hop.name)
+        if found.reason != Outcome.OVERSHOOT:
             break
-    return _result(visit, test, treatment, verdict)
+    return _result(visit, test, treatment, found)
 
 
-async def _treat(visit: Visit, test: BudgetTest, budget: Budget, *, index: int) -> Evidence:
-    variant = variant_name(test)
-    composed = visit.question(variant, index=index % MOST_QUESTIONS)
+async def _treat(visit: Visit, test: BudgetTest, budget: Budget, *, index: int, again: bool) -> Evidence:
+    """`again`: the same question under a new nonce."""
+    variant = f"{variant_name(test)} again" if again else variant_name(test)
+    composed = visit.question(variant, index=index)
     body = apply(_room_for(visit.request(composed).body, test, budget), budget, _value(test))
     rules: list[StopRule] = [AnsweredRule()]
     if test.tokens is not None and budget.kind is BudgetKind.HARD_CAP:
@@ -171,7 +175,9 @@ async def _nonsense(visit: Visit, test: BudgetTest, budget: Budget, *, index: in
 async def _prove_order(visit: Visit, test: BudgetTest, control: Evidence) -> HopResult:
     budget = BUDGETS[test.parameter]
     levels, last = [], control
-    for value in _values_in_order(test, budget):
+    if _gave_nothing(control):
+        return _not_asked(visit, test, control)
+    for value in values_in_order(test, budget):
         repeats = []
         for repeat in range(LEAST_REPEATS):
             variant = f"{test.parameter}={value} {repeat + 1}"
@@ -180,23 +186,21 @@ async def _prove_order(visit: Visit, test: BudgetTest, control: Evidence) -> Hop
             last = await visit.ask(variant, composed, body=body, stop=AnsweredRule())
             repeats.append(last)
         levels.append(Level(value=str(value), repeats=tuple(repeats)))
-    verdict = judge_order(test, budget, levels, hop=visit.hop.name, control=control)
-    return _result(visit, test, last, verdict)
+    found = judge_order(test, budget, levels, hop=visit.hop.name, control=control)
+    return _result(visit, test, last, found)
 
 
-def _values_in_order(test: BudgetTest, budget: Budget) -> tuple[str | int, ...]:
-    """The tested value and one that asks for clearly more; less first."""
-    if test.tokens is not None:
-        return (test.tokens, 8 * test.tokens)
-    more = next((level for level in ("high", "medium") if level in budget.levels and level != test.value), None)
-    return (str(test.value),) if more is None else (str(test.value), more)
+def _gave_nothing(control: Evidence) -> bool:
+    """Not even the beginning of an answer; one that broke off in the middle may have a shorter one beside it."""
+    end = control.measurement.end
+    return isinstance(end, ConnectFailed | DeadlineExceeded | HttpRejected) and not answers(control)
 
 
-def _needs_order(test: BudgetTest) -> bool:
-    """What asks for no reasoning at all is judged by presence, whatever its kind."""
-    budget = BUDGETS[test.parameter]
-    soft = budget.kind in (BudgetKind.SOFT_CAP, BudgetKind.LEVEL)
-    return soft and not budget.switches_off(_value(test))
+def _not_asked(visit: Visit, test: BudgetTest, control: Evidence) -> HopResult:
+    because = "not asked, since the request without it got no usable answer"
+    return _result(
+        visit, test, control, verdict(test, visit.hop.name, Ruling(outcome=Outcome.INCONCLUSIVE, because=because))
+    )
 
 
 def _room_for(body: Json, test: BudgetTest, budget: Budget) -> Json:
@@ -223,22 +227,30 @@ def _wiser(visit: Visit, control: Evidence) -> Visit:
     return replace(visit, chars_per_token=learned or visit.chars_per_token)
 
 
-def _wants_harder(verdict: Verdict, test: BudgetTest, control: Evidence, visit: Visit) -> bool:
-    if verdict.reason not in (Outcome.INCONCLUSIVE, Outcome.NO_REASONING) or test.tokens is None:
+def _wants_harder(found: Verdict, test: BudgetTest, control: Evidence, visit: Visit) -> bool:
+    if found.reason not in (Outcome.INCONCLUSIVE, Outcome.NO_REASONING) or test.tokens is None:
         return False
     length = control_length(BUDGETS[test.parameter], test.tokens, control, visit.chars_per_token)
     return length is ControlLength.TOO_SHORT
 
 
-def _result(visit: Visit, test: BudgetTest, treatment: Evidence, verdict: Verdict) -> HopResult:
+def _result(visit: Visit, test: BudgetTest, treatment: Evidence, found: Verdict) -> HopResult:
     """The side effects of a cap that acts are verdicts of their own: nothing visible, a stray mark in the content."""
-    acts = verdict.reason in (Outcome.HONOURED, Outcome.OVERSHOOT)
+    acts = found.reason in (Outcome.HONOURED, Outcome.OVERSHOOT)
     effects = judge(treatment, only=_SIDE_EFFECTS) if acts else ()
-    failed = tuple(effect for effect in effects if effect.status is Status.FAIL)
+    told = (_of_first_words(effect, treatment) for effect in effects)
     return HopResult(
         hop=visit.hop.name,
         variant=variant_name(test),
         observation=treatment.observation,
         measurement=treatment.measurement,
-        verdicts=(verdict, *failed),
+        verdicts=(found, *(effect for effect in told if effect.status is not Status.UNKNOWN)),
     )
+
+
+def _of_first_words(effect: Verdict, treatment: Evidence) -> Verdict:
+    """Side effects show in the first words of the answer: an arm that we stopped after those has none."""
+    end = treatment.measurement.end
+    if effect.status is not Status.UNKNOWN or not isinstance(end, StoppedByUs) or not end.reason.startswith(ANSWERED):
+        return effect
+    return replace(effect, status=Status.PASS, reason="clean", message=f"nothing before we stopped ({end.reason})")

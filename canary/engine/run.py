@@ -8,9 +8,10 @@ question under different nonces.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from canary.analysis.measure import measure
 from canary.analysis.tokens import TokenCounts, chars_per_token
 from canary.checks import judge
 from canary.checks.evidence import Evidence
@@ -32,6 +33,7 @@ _EXPLAINING = ("idle_timeout", "streaming")
 class Asked:
     """What one hop answered: the plain form, with the evidence for it, and one result per budget parameter."""
 
+    visit: Visit
     evidence: Evidence
     plain: HopResult
     budgets: tuple[HopResult, ...] = ()
@@ -68,56 +70,68 @@ def timers_above(hops: tuple[Hop, ...], index: int) -> tuple[Timeout, ...]:
 
 
 async def _one_by_one(visits: Sequence[Visit]) -> list[Asked]:
-    """From the engine up; each hop is judged beside the one below, and counts with the ratio learned there."""
+    """From the engine up: whatever a hop is asked, the hop below has answered it, and its ratio helps to count."""
     asked: list[Asked] = []
     for visit in visits:
-        below = asked[-1].plain.measurement if asked else None
-        asked.append(await _ask(replace(visit, below=below, chars_per_token=_learned(asked))))
+        hop = await _ask(replace(visit, chars_per_token=_learned(asked)))
+        asked.append(await _with_budgets(_beside(hop, asked)))
     return asked
 
 
 async def _all_at_once(visits: Sequence[Visit]) -> list[Asked]:
+    """All plain answers, then all budget tests: these too are judged beside the hop below."""
+    asked: list[Asked] = []
+    for hop in await _together(_ask(visit) for visit in visits):
+        asked.append(_beside(hop, asked))
+    return await _together(_with_budgets(hop) for hop in asked)
+
+
+async def _together(asking: Iterable[Coroutine[None, None, Asked]]) -> list[Asked]:
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(_ask(visit)) for visit in visits]
-    asked = [task.result() for task in tasks]
-    judged = [_beside(hop, below, visit) for below, hop, visit in zip(asked, asked[1:], visits[1:], strict=False)]
-    return [*asked[:1], *judged]
-
-
-def _beside(hop: Asked, below: Asked, visit: Visit) -> Asked:
-    """Judged again, now that the hop below has answered too."""
-    evidence = replace(hop.evidence, below=below.plain.measurement)
-    verdicts = _judge(evidence, visit.assignment.probe)
-    return replace(hop, evidence=evidence, plain=replace(hop.plain, verdicts=verdicts))
+        tasks = [group.create_task(each) for each in asking]
+    return [task.result() for task in tasks]
 
 
 async def _ask(visit: Visit) -> Asked:
-    """The plain answer, then the budget tests; the plain answer is their control too."""
+    """The plain answer; where there are budgets to prove, it is their control too."""
     budgets, probe = visit.assignment.budgets, visit.assignment.probe
     if not budgets:
         answer = await visit.ask(PLAIN, visit.question(PLAIN, index=visit.occasion.seed % len(probe.questions)))
-        return Asked(evidence=answer, plain=_told(answer, visit, PLAIN))
+        return Asked(visit=visit, evidence=answer, plain=_unjudged(answer, visit, PLAIN))
     version = await engine_version(visit.request(visit.question(CONTROL, index=0)).target)
     visit = replace(visit, counts_running=version is not None)
     whole = probe.checks is None or not set(probe.checks) <= {"reachable"}
     control = await ask_control(visit, budgets, index=0, whole=whole)
-    plain = _told(control, visit, CONTROL, version=version)
-    return Asked(evidence=control, plain=plain, budgets=tuple(await prove_budgets(visit, control)))
+    plain = replace(_unjudged(control, visit, CONTROL), engine_version=version)
+    return Asked(visit=visit, evidence=control, plain=plain)
 
 
-def _told(evidence: Evidence, visit: Visit, variant: str, *, version: str | None = None) -> HopResult:
-    """Judged, and shown to whoever watches."""
-    result = HopResult(
+def _unjudged(evidence: Evidence, visit: Visit, variant: str) -> HopResult:
+    return HopResult(
         hop=visit.hop.name,
         variant=variant,
         observation=evidence.observation,
         measurement=evidence.measurement,
-        verdicts=_judge(evidence, visit.assignment.probe),
+        verdicts=(),
         timeouts=visit.timers,
-        engine_version=version,
     )
-    visit.occasion.watch(result)
-    return result
+
+
+def _beside(hop: Asked, lower: Sequence[Asked]) -> Asked:
+    """Judged beside the hop below, counted with the ratio learned further down, and shown to whoever watches."""
+    below = lower[-1].evidence.measurement if lower else None
+    visit = replace(hop.visit, below=below, chars_per_token=_learned(lower))
+    measurement = measure(hop.evidence.observation, chars_per_token=visit.chars_per_token)
+    evidence = replace(hop.evidence, measurement=measurement, below=below)
+    plain = replace(hop.plain, measurement=measurement, verdicts=_judge(evidence, visit.assignment.probe))
+    visit.occasion.watch(plain)
+    return replace(hop, visit=visit, evidence=evidence, plain=plain)
+
+
+async def _with_budgets(hop: Asked) -> Asked:
+    if not hop.visit.assignment.budgets:
+        return hop
+    return replace(hop, budgets=tuple(await prove_budgets(hop.visit, hop.evidence)))
 
 
 def _unasked(evidence: Evidence, probe: Probe) -> tuple[Verdict, ...]:

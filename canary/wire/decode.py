@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from canary.core.observation import (
-    Completed,
-    End,
-    Exchange,
-    HttpRejected,
-    Observation,
-    StoppedByUs,
-    Truncated,
-)
+from canary.core.observation import End, Exchange, HttpRejected, Interrupted, Observation
 from canary.core.stream import (
     ReasoningDelta,
     ReasoningForm,
@@ -84,9 +76,9 @@ def _document_for_stream(exchange: Exchange, events: Sequence[StreamEvent]) -> b
 
 
 def _end(exchange: Exchange, events: Sequence[StreamEvent]) -> End:
-    """An error status is a rejection, unless the answer never came whole enough to say so."""
+    """An error status is a rejection, whatever became of its body, unless it was we who broke off."""
     end, head = exchange.end, exchange.head
-    if head is None or head.status < 400 or not isinstance(end, Completed | Truncated | StoppedByUs):
+    if head is None or head.status < 400 or isinstance(end, Interrupted):
         return end
     message = next((event.message for event in events if isinstance(event, ServerError)), "")
     content_type = head.headers.get("content-type", "")

@@ -148,13 +148,15 @@ class Decoder:
 
     def _unknown_line(self, item: SseUnknownLine) -> list[StreamEvent]:
         """An error written into a stream without any framing: bare JSON, or a proxy's page."""
-        at, line = item.at, item.line.strip()
+        at, line = item.at, item.line.removeprefix("error:").strip()
         if self._error_seen or not line.startswith(("{", "<")):
             return []
         try:
             document = object_of(parse(line))
         except NotJsonError:
             document = None
+        if document and item.line.startswith("error:"):  # older llama.cpp: a field that no grammar knows
+            document = {"error": document}
         error = server_error(document, at=at, raw=line) if document else None
         if line.lower().startswith(("<!doctype html", "<html")):
             error = error_body(line, at=at)

@@ -1,8 +1,9 @@
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
-from canary.analysis.ticks import OpenEnd, ends_whole, open_end, ticks
+from canary.analysis.ticks import OpenEnd, answer_over, ends_whole, open_end, ticks
 from canary.core.observation import (
     Completed,
     ConnectFailed,
@@ -11,6 +12,7 @@ from canary.core.observation import (
     HttpRejected,
     Interrupted,
     Phase,
+    Read,
     StoppedByUs,
     Truncated,
 )
@@ -60,6 +62,8 @@ BYTE, EVENT, TOKEN, VISIBLE = Clock
         pytest.param(ReasoningPresent(at=1, source="redacted"), set(), id="reasoning that cannot be read"),
         pytest.param(VisibleDelta(at=1, text="x"), {TOKEN, VISIBLE}, id="visible"),
         pytest.param(VisibleDelta(at=1, text="\n\n"), {TOKEN}, id="visible white space"),
+        pytest.param(VisibleDelta(at=1, text="\u200b\ufeff\u00ad\x00"), {TOKEN}, id="signs without a shape"),
+        pytest.param(VisibleDelta(at=1, text="\u200bx"), {TOKEN, VISIBLE}, id="a letter among them"),
         pytest.param(VisibleDelta(at=1, text=""), set(), id="visible without text"),
         pytest.param(ToolCallDelta(at=1, text="{"), {TOKEN}, id="tool call"),
         pytest.param(ToolCallDelta(at=1, text=""), set(), id="tool call without text"),
@@ -106,6 +110,13 @@ def test_an_answer_of_nothing_has_no_ticks():
 
 
 STREAM = (headers(0.1), say(1))
+
+
+def labelled(body):
+    seen = answer(*STREAM, content_type="application/json")
+    return replace(seen, exchange=replace(seen.exchange, reads=(Read(at=1.0, data=body),)))
+
+
 NOT_JSON = [Violation(at=1, kind=ViolationKind.NOT_JSON)]
 WRONG_TYPE = [Violation(at=1, kind=ViolationKind.JSON_FOR_STREAM)]
 
@@ -123,6 +134,15 @@ WRONG_TYPE = [Violation(at=1, kind=ViolationKind.JSON_FOR_STREAM)]
         pytest.param(
             answer(*STREAM, NOT_JSON, content_type="application/json"), OpenEnd.NO_LAST_WORD, id="half a JSON body"
         ),
+        pytest.param(
+            answer(headers(0.1), end=Completed(at=2), content_type="application/json"),
+            OpenEnd.NO_LAST_WORD,
+            id="an empty JSON body",
+        ),
+        pytest.param(labelled(b"\n data: {}\n\n"), OpenEnd.NO_LAST_WORD, id="a stream called JSON"),
+        pytest.param(labelled(b": ping\n\n"), OpenEnd.NO_LAST_WORD, id="comments called JSON"),
+        pytest.param(labelled(b"\xef\xbb\xbf{}"), None, id="JSON with a byte order mark"),
+        pytest.param(labelled(b"null"), None, id="JSON that is no object"),
         pytest.param(answer(*STREAM, content_type="application/x-ndjson"), OpenEnd.NO_LAST_WORD, id="NDJSON"),
         pytest.param(answer(*STREAM, content_type=None), OpenEnd.NO_LAST_WORD, id="no content type"),
         pytest.param(answer(headers(1, 504), end=HttpRejected(at=2, status=504)), None, id="an error is an answer"),
@@ -139,3 +159,28 @@ WRONG_TYPE = [Violation(at=1, kind=ViolationKind.JSON_FOR_STREAM)]
 def test_what_leaves_the_last_gap_open(seen, reason):
     assert open_end(seen) == reason
     assert ends_whole(seen) == (reason is None)
+
+
+BROKEN = {"end": Truncated(at=3)}
+ERROR = [ServerError(at=2, message="no")]
+
+
+@pytest.mark.parametrize(
+    ("seen", "over"),
+    [
+        pytest.param(answer(*STREAM, finish(2)), True, id="whole"),
+        pytest.param(answer(*STREAM, finish(2), done(2), **BROKEN), True, id="both last words, then broken"),
+        pytest.param(
+            answer(*STREAM, finish(2), done(2), end=DeadlineExceeded(at=9, phase=Phase.BODY)), True, id="then held open"
+        ),
+        pytest.param(answer(*STREAM, finish(2), **BROKEN), False, id="no terminator"),
+        pytest.param(answer(*STREAM, done(2), **BROKEN), False, id="no finish reason"),
+        pytest.param(answer(*STREAM, finish(2), ERROR, done(2), **BROKEN), False, id="an error among them"),
+        pytest.param(
+            answer(*STREAM, finish(1), content_type="application/json", **BROKEN), True, id="a document that parsed"
+        ),
+        pytest.param(answer(*STREAM, content_type="application/json", **BROKEN), False, id="and names no reason"),
+    ],
+)
+def test_an_answer_may_be_over_before_its_connection(seen, over):
+    assert answer_over(seen) == over

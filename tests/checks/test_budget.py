@@ -283,6 +283,19 @@ HIDDEN = [
     pytest.param(shown_at(0.1), shown_at(0.9), {"below": BELOW}, UNKNOWN, "inconclusive", id="nine times of nothing"),
     pytest.param(shown_at(7.0), shown_at(2.0), {"below": BELOW}, UNKNOWN, "inconclusive", id="slower"),
     pytest.param(arm(), shown_at(7.0), {"below": BELOW}, UNKNOWN, "inconclusive", id="nothing visible"),
+    pytest.param(arm(finish="length"), shown_at(7.0), {"below": BELOW}, FAIL, "ignored", id="length ran out first"),
+    pytest.param(
+        arm(finish="length", request={"max_tokens": 2 * B + E}),
+        shown_at(7.0),
+        {"below": BELOW},
+        UNKNOWN,
+        "inconclusive",
+        id="length ran out, and obedience may need as much",
+    ),
+    pytest.param(arm(finish="length"), shown_at(7.0), {}, UNKNOWN, "no_reasoning", id="length, and nothing is hidden"),
+    pytest.param(
+        arm(finish="length"), arm(finish="length"), {"below": BELOW}, UNKNOWN, "inconclusive", id="length in both"
+    ),
     pytest.param(shown_at(2.0), None, {"below": BELOW}, UNKNOWN, "inconclusive", id="no control"),
     pytest.param(
         shown_at(2.0, usage(60, text_tokens=5)),

@@ -4,12 +4,14 @@ import pytest
 
 from canary.checks.complete import check
 from canary.core.observation import Completed, DeadlineExceeded, Disconnected, Phase, StoppedByUs, Truncated
-from canary.core.stream import FinishReason, Violation, ViolationKind
+from canary.core.stream import EventReceived, FinishReason, Violation, ViolationKind
 from canary.core.timeout import Outcome
 from tests.fakes.evidence import error, evidence, outcome, rejected, timer
 from tests.fakes.scripted_answer import done, finish, headers, ping, say, think
 
 BODY = Phase.BODY
+JSON = "application/json"
+FOREIGN = [EventReceived(at=1), EventReceived(at=2)]
 AFTER = 1e-6
 
 
@@ -96,6 +98,20 @@ def reason(text):
             evidence(headers(0), say(1), finish(2), end=Truncated(at=3)), "FAIL truncated", id="no terminator"
         ),
         pytest.param(evidence(headers(0), say(1), done(2), end=Truncated(at=3)), "FAIL truncated", id="no reason"),
+        pytest.param(
+            evidence(headers(0), say(1), content_type=JSON), "WARN unterminated", id="a document without a reason"
+        ),
+        pytest.param(
+            evidence(headers(0), say(1), finish(1), content_type=JSON, end=Truncated(at=2)),
+            "WARN unclean_end",
+            id="a whole document, then a broken connection",
+        ),
+        pytest.param(evidence(headers(0), content_type=JSON), "FAIL truncated", id="an empty document"),
+        pytest.param(
+            evidence(headers(0), say(1), content_type=JSON, body=b"data: {}\n\n"),
+            "FAIL truncated",
+            id="half a stream that is called a document",
+        ),
         pytest.param(evidence(headers(0), say(1), end=Truncated(at=3)), "FAIL truncated", id="neither"),
         pytest.param(evidence(headers(0), say(1), end=Disconnected(at=3, phase=BODY)), "FAIL truncated", id="reset"),
         pytest.param(
@@ -130,6 +146,14 @@ def test_table(given, expected):
         ),
         pytest.param(
             evidence(headers(0), say(1), end=Truncated(at=3)), "neither finish reason nor terminator", id="neither"
+        ),
+        pytest.param(
+            evidence(headers(0), end=Completed(at=3)), "after 3.00 s, without one byte of body, with", id="no body"
+        ),
+        pytest.param(
+            evidence(headers(0), FOREIGN, end=Completed(at=3)),
+            "none of its 2 events is a chat completion chunk: another protocol?",
+            id="another protocol",
         ),
         pytest.param(
             evidence(

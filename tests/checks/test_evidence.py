@@ -21,6 +21,8 @@ from tests.fakes.scripted_answer import headers, say, think
         pytest.param(rejected(428), "rejected", id="428"),
         pytest.param(rejected(500), "rejected", id="500"),
         pytest.param(evidence(end=Disconnected(at=1, phase=Phase.HEADERS)), "no_response", id="no headers"),
+        pytest.param(evidence(headers(0, 302)), "redirected", id="302"),
+        pytest.param(evidence(headers(0, 299)), None, id="299"),
         pytest.param(evidence(headers(0), error(1)), "error_in_stream", id="only an error"),
         pytest.param(evidence(headers(0), think(1), error(2)), None, id="an error after a token"),
     ],

@@ -29,6 +29,7 @@ def never(*parts, **more):
         pytest.param(first_at(20.6, **late(0.5)), "FAIL late", id="our lateness does not explain it"),
         pytest.param(first_at(20.4, stamps=StampSource.KERNEL, loop_lag_s=0.5), "FAIL late", id="the kernel's stamp"),
         pytest.param(never(finish(5), done(5)), "FAIL never", id="over without a word"),
+        pytest.param(never(finish(5), done(5), end=Truncated(at=9)), "FAIL never", id="over, then broken"),
         pytest.param(never(end=Truncated(at=20.0)), "UNKNOWN cut", id="broke off at the limit"),
         pytest.param(never(end=Truncated(at=20.1)), "FAIL never", id="broke off past the limit"),
         pytest.param(never(end=Completed(at=5.0)), "UNKNOWN cut", id="a clean cut"),

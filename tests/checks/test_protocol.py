@@ -1,10 +1,12 @@
 import pytest
 
 from canary.checks.protocol import RISKS, check
-from canary.core.observation import Truncated
+from canary.core.observation import Completed, Truncated
 from canary.core.stream import Violation, ViolationKind
 from tests.fakes.evidence import WHOLE, evidence, outcome, rejected
-from tests.fakes.scripted_answer import headers, say
+from tests.fakes.scripted_answer import finish, headers, say
+
+HALF = [Violation(at=2, kind=ViolationKind.MISSING_FINAL_BLANK_LINE)]
 
 
 def flawed(*kinds, **more):
@@ -31,6 +33,18 @@ def test_no_violation_is_left_out():
             "WARN not_json",
             id="cut after a flaw",
         ),
+        pytest.param(
+            evidence(headers(0), say(1), HALF, end=Truncated(at=2)),
+            "UNKNOWN cut",
+            id="half an event is no flaw of its own",
+        ),
+        pytest.param(evidence(headers(0), say(1), HALF, end=Completed(at=2)), "UNKNOWN cut", id="nor at a clean cut"),
+        pytest.param(
+            evidence(headers(0), say(1), finish(2), HALF),
+            "WARN missing_final_blank_line",
+            id="half an event at the end",
+        ),
+        pytest.param(evidence(*WHOLE, end=Truncated(at=3)), "PASS kept", id="over before the connection broke"),
     ],
 )
 def test_table(given, expected):

@@ -130,6 +130,12 @@ HEADS = timer(60, phase=TimerPhase.HEADERS, name="heads", header_status=504)
             ": reset",
             id="reset before headers, well known only",
         ),
+        pytest.param(evidence(headers(0, 202), error(1)), "HTTP 202, then only an error object: boom", id="object"),
+        pytest.param(
+            evidence(headers(0), error(1, "Sign in"), content_type="text/html; charset=utf-8"),
+            "HTTP 200, then a web page instead of an answer: Sign in",
+            id="a page under 200",
+        ),
         pytest.param(
             rejected(504, "gone", content_type="text/html"),
             "HTTP 504 (a web page: a proxy's answer, not the engine's): gone",

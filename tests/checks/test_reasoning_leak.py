@@ -45,12 +45,29 @@ def tagged(form, **more):
         pytest.param(saying("write `<|im_end|>` there"), "PASS clean", id="inside a code span"),
         pytest.param(saying("```\n<tool_call>\n```"), "PASS clean", id="inside a code block"),
         pytest.param(saying("```\n<tool_call>"), "PASS clean", id="inside an open code block"),
+        pytest.param(saying("~~~\n<tool_call>\n~~~\n42"), "PASS clean", id="inside a block of tildes"),
+        pytest.param(saying("````\n```\n<tool_call>\n```\n````"), "PASS clean", id="a block inside a block"),
+        pytest.param(saying("``<|im_end|> ` ``"), "PASS clean", id="inside a span of two"),
+        pytest.param(saying("a `b\n<|im_end|>\nc`"), "FAIL markup", id="a span ends with its line"),
+        pytest.param(saying("a ~~~ b <|im_end|>"), "FAIL markup", id="tildes within a line are none"),
+        pytest.param(saying("```\nx\n``` <|im_end|>"), "FAIL markup", id="after a code block"),
         pytest.param(saying("if a <| b |> c"), "PASS clean", id="an operator is no markup"),
         pytest.param(saying(THREE_WINDOWS, think(1, THREE_WINDOWS)), "FAIL copy_of_reasoning", id="all repeated"),
         pytest.param(saying(THREE_WINDOWS[:240], think(1, THREE_WINDOWS)), "FAIL copy_of_reasoning", id="two of three"),
         pytest.param(saying(FOUR_WINDOWS[:240], think(1, FOUR_WINDOWS)), "PASS clean", id="two of four"),
         pytest.param(saying(THREE_WINDOWS[:120], think(1, THREE_WINDOWS)), "PASS clean", id="one of three"),
         pytest.param(saying(THREE_WINDOWS, think(1, THREE_WINDOWS[:359])), "PASS clean", id="too little reasoning"),
+        pytest.param(
+            saying(FOUR_WINDOWS, think(1, f"I shall draft it. {FOUR_WINDOWS}")),
+            "PASS clean",
+            id="a draft of the answer",
+        ),
+        pytest.param(saying(f"{FOUR_WINDOWS} 42", end=Truncated(at=3)), "UNKNOWN cut", id="a cut before the last word"),
+        pytest.param(
+            evidence(headers(0), say(2), finish(3), done(3), end=Truncated(at=4)),
+            "PASS clean",
+            id="over before the cut",
+        ),
         pytest.param(saying("a" * 900, think(1, "a" * 900)), "PASS clean", id="repetition proves nothing"),
         pytest.param(
             saying(THREE_WINDOWS.replace(" ", "\n"), think(1, THREE_WINDOWS)), "FAIL copy_of_reasoning", id="re-flowed"
@@ -65,3 +82,10 @@ def test_what_leaked_is_counted():
     (verdict,) = check(tagged(INLINE))
     assert verdict.message == "5 characters of reasoning came inside content, marked by <think>"
     assert (verdict.observed, verdict.limit, verdict.unit) == (5, 0, "characters")
+
+
+def test_a_long_copy_is_found_in_a_sample_of_it():
+    reasoning = "".join(f"{number:06} is the next of many numbers. " for number in range(4000))
+    (verdict,) = check(saying(reasoning, think(1, reasoning)))
+    assert verdict.message == "100 % of the reasoning stands in the content again"
+    assert verdict.observed == len(reasoning) - 1  # less the blank at its end

@@ -5,6 +5,7 @@ from canary.checks import CHECKS
 from canary.checks.evidence import Evidence
 from canary.checks.streaming import check
 from canary.core.observation import (
+    Completed,
     ConnectFailed,
     DeadlineExceeded,
     HttpRejected,
@@ -12,7 +13,14 @@ from canary.core.observation import (
     StampSource,
     Truncated,
 )
-from canary.core.stream import BytesReceived, ReasoningDelta, ReasoningForm, ReasoningPresent, VisibleDelta
+from canary.core.stream import (
+    BytesReceived,
+    FinishReason,
+    ReasoningDelta,
+    ReasoningForm,
+    ReasoningPresent,
+    VisibleDelta,
+)
 from canary.core.verdict import Status
 from canary.wire.decode import decode
 from tests.fakes.arms import arm, usage
@@ -216,7 +224,10 @@ def test_one_json_document_is_not_buffered():
 def test_what_comes_too_soon_was_not_stripped():
     assert judged(*text(0.5, 5.5), forwards_reasoning=True)["reasoning"] == (UNKNOWN, "no_reasoning")
     assert judged(*text(0.7, 5.7), forwards_reasoning=True)["reasoning"] == (FAIL, "reasoning_stripped")
-    quick = numbers(*thought(0.05, 0.2), *text(0.25, 5.0))
+    copied = numbers(*thought(0.05, 2.0), *text(0.05, 7.0))
+    cached = [*text(0.01, 0.02), FinishReason(at=0.02, reason="stop")]
+    assert judged(*cached, below=copied, end=Completed(at=0.02))["reasoning"] == (UNKNOWN, "no_reasoning")
+    quick = numbers(*thought(0.01, 0.03), *text(0.055, 5.0))
     assert judged(*text(0.01, 5.0), below=quick, forwards_reasoning=True)["reasoning"] == (FAIL, "reasoning_stripped")
 
 

@@ -69,6 +69,7 @@ def test_table(given, expected):
     ("usage", "words"),
     [
         (tokens(3, 1), "3 completion tokens, 1 of them reasoning"),
+        (tokens(None, 1), "completion tokens not reported, 1 reasoning"),
         (tokens(3), "reasoning not reported"),
         (tokens(3, nulls=frozenset({"reasoning_tokens"})), "reasoning reported as null"),
     ],

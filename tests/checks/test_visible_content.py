@@ -46,7 +46,15 @@ def capped(tokens):
         ),
         pytest.param(evidence(headers(0), over("stop", 0)), "FAIL empty_stop", id="no tokens"),
         pytest.param(evidence(headers(0), over()), "FAIL empty_stop", id="nothing known"),
-        pytest.param(evidence(headers(0), over("length")), "FAIL empty_stop", id="length without any reasoning known"),
+        pytest.param(evidence(headers(0), over("length")), "FAIL budget_exhausted", id="length and nothing else known"),
+        pytest.param(evidence(headers(0), over("length", 64)), "FAIL budget_exhausted", id="length, below the cap"),
+        pytest.param(evidence(headers(0), over("length"), below=BELOW), "FAIL stripped", id="length, stripped"),
+        pytest.param(evidence(headers(0), say(1, "\u200b\ufeff \u2060"), over()), "FAIL empty_stop", id="no shape"),
+        pytest.param(
+            evidence(headers(0), think(1), over("length"), end=Truncated(at=4)),
+            "FAIL budget_exhausted",
+            id="over before the connection broke",
+        ),
         pytest.param(
             evidence(headers(0), [ReasoningPresent(at=1, source="redacted")], over()),
             "FAIL all_in_reasoning",
@@ -128,6 +136,15 @@ def test_the_cap_of_a_request(request_body, cap):
             "reasoning (9 tokens) used up all, finish",
             id="no cap",
         ),
+        pytest.param(
+            evidence(headers(0), think(1), over("length", 89)),
+            "reasoning (89 tokens) ran into a limit far below max_tokens=100",
+            id="somebody else's cap",
+        ),
+        pytest.param(
+            evidence(headers(0), think(1), over("length", 90)), "used up all of max_tokens=100", id="near enough"
+        ),
+        pytest.param(evidence(headers(0), done(1)), "no finish reason, and no text at all", id="no reason"),
         pytest.param(evidence(headers(0), over("stop", 64)), "64 tokens generated, and neither", id="lost"),
         pytest.param(
             evidence(headers(0), think(1), over(), below=BELOW), "the hop below had 2 visible characters", id="below"

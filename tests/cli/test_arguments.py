@@ -20,7 +20,10 @@ def test_a_base_url_gets_the_path_that_clients_add(typed: str, url: str):
     assert url == chat_url(typed)
 
 
-@pytest.mark.parametrize("typed", ["", "host:4000", "ftp://host/v1", "http://", "/v1/chat/completions"])
+@pytest.mark.parametrize(
+    "typed",
+    ["", "host:4000", "ftp://host/v1", "http://", "/v1/chat/completions", "http://:80", "http://h:0", "http://[::1"],
+)
 def test_what_is_no_absolute_url_is_refused(typed: str):
     with pytest.raises(UsageError, match="expected an absolute URL like"):
         chat_url(typed)
@@ -34,6 +37,7 @@ def test_what_is_no_absolute_url_is_refused(typed: str):
         (["reasoning_effort=low"], {"reasoning_effort": "low"}),
         (["stop=[1, 2]", "x="], {"stop": [1, 2], "x": ""}),
         (["a=b=c"], {"a": "b=c"}),
+        (["a=NaN", "b=1e999"], {"a": "NaN", "b": "1e999"}),  # Python reads them as numbers; JSON has none such
     ],
 )
 def test_parameters_are_json_under_dotted_names(texts: list[str], body: dict):

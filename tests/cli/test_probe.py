@@ -1,4 +1,5 @@
 import json
+from xml.etree import ElementTree
 
 import pytest
 
@@ -85,6 +86,24 @@ def test_a_key_is_sent_and_shown_nowhere(canary, tmp_path):
         assert KEY not in text
 
 
+def test_what_a_url_hides_is_shown_nowhere(canary):
+    with in_thread(LlmServer(ANSWER)) as server:
+        url = server.url.replace("//", f"//me:{KEY}@") + f"?key={KEY}"
+        said = [canary("probe", "--url", url, *ASK), canary("probe", "--url", url, *ASK, "--json")]
+    assert KEY in server.requests[0].target
+    assert server.requests[0].headers["authorization"].startswith("Basic ")
+    assert all(KEY not in each.out + each.err for each in said)
+
+
+def test_no_terminal_obeys_a_server(canary):
+    wild = "\x1b[2J\x9b\u202e\ud83d"
+    events = [sse({"error": {"message": wild, "code": wild}}), delta(content=wild, finish=wild), DONE]
+    with in_thread(LlmServer([(0.0, SSE_HEAD), *((0.0, chunk(event)) for event in events)])) as server:
+        said = canary("probe", "--url", server.url, "--model", "m", "--prompt", "?", "--deadline", "1")
+    assert "finish reason" in said.out
+    assert not set(wild) - set("[2J") & set(said.out + said.err)
+
+
 def test_a_recording_replays_to_the_same_verdicts(canary, tmp_path):
     output = tmp_path / "t.jsonl"
     with in_thread(LlmServer(ANSWER)) as server:
@@ -95,6 +114,17 @@ def test_a_recording_replays_to_the_same_verdicts(canary, tmp_path):
     said = canary("replay", output, "--json")
     assert said.code == 0
     assert said.json["measurement"]["visible_chars"] == 2
+
+
+def test_junit_has_a_suite_for_each_request_of_each_run(canary, tmp_path):
+    config, junit = tmp_path / "canary.yaml", tmp_path / "junit.xml"
+    with in_thread(LlmServer(ANSWER)) as server:
+        hop = {"name": "engine", "url": server.url, "model": "m"}
+        probes = [{"use": "quick"}, {"use": "reasoning-heavy"}]
+        config.write_text(json.dumps({"pipelines": [{"name": "chat", "hops": [hop], "probes": probes}]}))
+        canary("probe", "chat", "-c", config, "--junit", junit)
+    names = [suite.get("name") for suite in ElementTree.parse(junit).getroot()]
+    assert names == ["chat quick: engine plain", "chat reasoning-heavy: engine plain"]
 
 
 def test_one_json_answer_can_be_asked_for(canary):

@@ -1,3 +1,6 @@
+import json
+import subprocess
+import sys
 from xml.etree import ElementTree
 
 import pytest
@@ -22,6 +25,16 @@ def test_json_has_the_documented_shape(canary):
     assert set(said.json["verdicts"][0]) == {
         "check", "status", "reason", "subject", "observed", "limit", "unit", "message"
     }  # fmt: skip
+
+
+def test_a_file_name_that_is_not_utf8_is_printed_as_json_has_it(tmp_path):
+    odd = tmp_path / "odd-\udcff.jsonl"  # how Python reads the byte FF in a name
+    odd.write_text(GOOD.read_text())
+    done = subprocess.run(
+        [sys.executable, "-X", "utf8", "-m", "canary", "replay", str(odd), "--json"], capture_output=True, check=False
+    )
+    assert done.stderr == b""
+    assert json.loads(done.stdout)["file"] == str(odd)
 
 
 def test_several_files_are_one_json_object_a_line(canary):

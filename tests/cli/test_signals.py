@@ -22,4 +22,4 @@ async def test_a_signal_ends_a_run_at_once_and_quietly(sent: signal.Signals):
         process.send_signal(sent)
         out, err = await process.communicate()
         await server.requests[0].gone.wait()  # so the engine stops working for nobody
-    assert (130, b"", b"") == (process.returncode, out, err)
+    assert (process.returncode, out, err) == (130, b"", b"")

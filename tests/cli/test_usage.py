@@ -3,6 +3,11 @@ import sys
 
 import pytest
 
+from canary import __version__
+
+ONE_HOP = ["probe", "--url", "http://127.0.0.1:1", "--model", "m"]
+SECRET = "s3cret-value"
+
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
@@ -18,6 +23,20 @@ import pytest
         (["probe", "--url", "http://h", "--model", "m", "--temperature", "9"], "--temperature"),
         (["record", "--url", "http://h", "--model", "m", "-o", "no/such/folder/x"], "no/such/folder"),
         (["presets", "ngnix"], "did you mean nginx"),
+        (["presets", ""], "unknown preset ''"),
+        ([*ONE_HOP, "--header", "X Key: a"], "header 'X Key' cannot be sent"),
+        ([*ONE_HOP, "--header", "Content-Length: 5"], "it follows from the body"),
+        ([*ONE_HOP, "--accept-encoding", "gzip\nx"], "header 'Accept-Encoding' cannot be sent"),
+        ([*ONE_HOP, "--proxy", "proxy:3128"], "proxy must be an absolute http or https URL"),
+        ([*ONE_HOP, "--ca-file", __file__], "--ca-file"),
+        ([*ONE_HOP, "--cert-file", __file__], "--cert-file"),
+        ([*ONE_HOP, "--deadline", "0"], "--deadline '0': expected a duration of more than 0"),
+        ([*ONE_HOP, "--first-visible", "0s"], "--first-visible '0s': expected a duration of more than 0"),
+        ([*ONE_HOP, "--timeout", "ui:idle:visible:0"], "expected a duration of more than 0"),
+        ([*ONE_HOP, "--preset", "nginx=0"], "expected a duration of more than 0"),
+        (["record", *ONE_HOP[1:], "-o", "/"], "--output /: is a folder"),
+        (["replay", __file__, "--junit", "no/such/folder/x"], "--junit no/such/folder/x: the folder"),
+        (["replay", "/dev/zero"], "/dev/zero: not a transcript: more than 268435456 bytes"),
     ],
     ids=" ".join,
 )
@@ -27,6 +46,37 @@ def test_bad_usage_is_one_line_and_exit_3(canary, arguments: list[str], message:
     assert message in said.err
     assert len(said.err.splitlines()) == 1
     assert said.out == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--url", f"ftp://me:{SECRET}@h/v1"],
+        ["--url", f"http://me:{SECRET}@h:99999/v1"],
+        ["--url", f"http://[::1?key={SECRET}"],
+        ["--url", f"http://me:{SECRET}@h/v1", "--header", "Authorization: x"],
+        ["--url", "http://h", "--proxy", f"socks5://me:{SECRET}@p:1"],
+        ["--url", "http://h", "--header", f"X-Key: a\n{SECRET}"],
+        ["--url", "http://h", "--api-key-env", SECRET],
+    ],
+    ids=" ".join,
+)
+def test_what_is_wrong_is_said_without_the_secret_in_it(canary, arguments: list[str]):
+    said = canary("probe", "--model", "m", *arguments)
+    assert (said.code, said.out, len(said.err.splitlines())) == (3, "", 1)
+    assert SECRET not in said.err
+
+
+def test_no_terminal_obeys_the_name_of_a_file(canary):
+    said = canary("check", "no-\x1b[2J-\u202e-such-file.yaml")
+    assert said.code == 3
+    assert said.err.startswith("canary: no- [2J- -such-file.yaml: found no such file")
+
+
+def test_the_version(canary):
+    said = canary("--version")
+    assert said.code == 0
+    assert said.out == f"reasoning-canary {__version__}\n"
 
 
 def test_help_names_the_exit_codes(canary):

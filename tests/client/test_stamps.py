@@ -192,15 +192,20 @@ class TestLine:
 
         return Line(Seen(), want_kernel=True)
 
-    async def test_a_stamp_from_before_the_socket_was_empty_is_moved_there(self):
+    async def test_a_stamp_from_just_before_the_socket_was_empty_is_moved_there(self):
         line = await self.line(seen_ns=time.monotonic_ns())
-        line.received(time.monotonic_ns(), short=True, stamp=1)  # the wall clock was set
+        line.received(time.monotonic_ns(), short=True, stamp=time.time_ns() - 50_000_000)
+        line.used()
         assert line.stamp_ns == line.after_ns == line._watch.seen_ns
+        assert line.kernel
 
-    async def test_a_stamp_from_the_future_is_now(self):
-        line, before = await self.line(), time.monotonic_ns()
-        line.received(before, short=True, stamp=2**62)
+    @pytest.mark.parametrize("step_s", [-3600, -1, 1, 3600])
+    async def test_while_the_wall_clock_steps_the_stamp_is_now_and_says_so(self, step_s: int):
+        line, before = await self.line(seen_ns=time.monotonic_ns()), time.monotonic_ns()
+        line.received(before, short=True, stamp=time.time_ns() + step_s * 10**9)
+        line.used()
         assert before <= line.stamp_ns <= time.monotonic_ns()
+        assert not line.kernel
 
     async def test_a_read_that_filled_its_buffer_proves_nothing(self):
         line = await self.line()

@@ -22,6 +22,10 @@ KEY = "sk-live-0123456789"
             {"headers": {"X-Key": Secret(f"{KEY}\n")}}, "'X-Key' cannot be sent", id="a key with a line break"
         ),
         pytest.param({"headers": {"X\r\nA": "1"}}, "cannot be sent", id="a name with a line break"),
+        pytest.param({"headers": {"X A": "1"}}, "'X A' cannot be sent", id="a name with a space"),
+        pytest.param({"headers": {"X-Key": "ü"}}, "'X-Key' cannot be sent", id="a value that is not ascii"),
+        pytest.param({"headers": {"content-length": "5"}}, "it follows from the body", id="a length of one's own"),
+        pytest.param({"accept_encoding": "gzip\n"}, "'Accept-Encoding' cannot be sent", id="codings of two lines"),
         pytest.param(
             {"url": "http://me:pw@agent/v1", "headers": {"authorization": "x"}}, "only one", id="two authorizations"
         ),
@@ -126,6 +130,25 @@ async def test_user_info_is_sent_and_not_kept(ask):
         asked = await ask(server.url.replace("//", "//me:pass-word@"))
     assert server.requests[0].headers["authorization"].startswith("Basic ")
     assert "pass-word" not in repr(asked)
+
+
+@pytest.mark.parametrize(
+    ("user_info", "query", "echo"),
+    [
+        pytest.param("me:pass-word@", "", b"Basic bWU6cGFzcy13b3Jk", id="user info as the header that it becomes"),
+        pytest.param("me:p%2Fss-word@", "", b"p%2Fss-word", id="a password as it stands in the url"),
+        pytest.param("", "?key=a%25b-secret", b"a%25b-secret", id="a query value as it stands in the url"),
+        pytest.param("", "?key=a%22b-secret", b'{"query": "a\\"b-secret"}', id="a query value in json"),
+    ],
+)
+async def test_what_a_url_hides_is_not_kept_in_any_spelling(ask, user_info: str, query: str, echo: bytes):
+    async with LlmServer([(0, whole(echo))]) as server:
+        asked = await ask(server.url.replace("//", f"//{user_info}") + query)
+    assert len(asked.body) == len(echo)
+    assert b"******" in asked.body
+    assert b"word" not in asked.body
+    assert b"secret" not in asked.body
+    assert b"bWU6" not in asked.body
 
 
 async def test_no_cookie_is_sent_back_and_no_redirect_followed(ask):

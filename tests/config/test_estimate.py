@@ -1,7 +1,15 @@
+import asyncio
+from dataclasses import replace
+
 import pytest
 
 from canary.config.estimate import Tokens, describe_estimate, estimates
-from canary.core.spec import Assignment, BudgetTest, Hop, Pipeline, Plan, Prices, Probe, QuestionTemplate
+from canary.config.probes import canned_probes
+from canary.core.spec import Assignment, BudgetTest, Expectation, Hop, Pipeline, Plan, Prices, Probe, QuestionTemplate
+from canary.demo.generation import Model
+from canary.demo.pipeline import WIDE, demo_pipeline
+from canary.engine.run import run_probe
+from tests.fakes.demo_runs import occasion
 
 HOPS = (Hop(name="ui"), Hop(name="edge", url="http://e/v1"), Hop(name="vllm", url="http://v/v1"))
 ASK = Probe(
@@ -12,7 +20,11 @@ ASK = Probe(
 )
 LONG = Probe(name="long", summary="", questions=ASK.questions, max_tokens=4000, context_tokens=80_000)
 IN = 300 + 200  # the bytes of the longer question, and what stands around it
+ONLY_BUDGETS = replace(ASK, checks=("reachable",))
 CAP = BudgetTest(parameter="thinking_token_budget", tokens=64)  # E = 16
+CONTROL = 352  # max(4 B, B + 200) = 264, certain a third later where only characters are known
+TREATMENT = 280  # all its room: a third more than B + E and the first words of the answer would be over that
+ROOM = 280  # max_tokens of a treatment: B + E + 200
 
 
 def estimate_of(*assignments: Assignment, prices: Prices | None = None):
@@ -33,36 +45,68 @@ def estimate_of(*assignments: Assignment, prices: Prices | None = None):
             id="long context",
         ),
         pytest.param(
+            ONLY_BUDGETS,
+            (CAP,),
+            2,
+            Tokens(input=2 * IN, output=CONTROL + TREATMENT),
+            Tokens(input=9 * IN, output=3 * 4000 + 3 * 2 * ROOM),
+            id="a cap",
+        ),
+        pytest.param(
             ASK,
             (CAP,),
-            3,
-            Tokens(input=3 * IN, output=4000 + max(4 * 64, 64 + 200) + 2 * 64 + 16),
-            Tokens(input=8 * IN, output=8 * 4000),
-            id="budget",
+            2,
+            Tokens(input=2 * IN, output=4000 + TREATMENT),
+            Tokens(input=9 * IN, output=3 * 4000 + 3 * 2 * ROOM),
+            id="other checks need the control whole",
         ),
         pytest.param(
-            ASK,
-            (BudgetTest(parameter="thinking_token_budget", tokens=64, nonsense=True),),
+            ONLY_BUDGETS,
+            (CAP, replace(CAP, parameter="thinking_budget"), replace(CAP, tokens=16)),
             4,
-            Tokens(input=4 * IN, output=4000 + 264 + 144 + 264),
-            Tokens(input=9 * IN, output=9 * 4000),
-            id="nonsense",
+            Tokens(input=4 * IN, output=CONTROL + 2 * TREATMENT + 232),
+            Tokens(input=21 * IN, output=3 * 4000 + 3 * 2 * (2 * ROOM + 232)),
+            id="all caps share a control, which the largest needs",
         ),
         pytest.param(
-            ASK,
-            (BudgetTest(parameter="thinking_token_budget", tokens=6000),),
+            ONLY_BUDGETS,
+            (replace(CAP, nonsense=True),),
             3,
-            Tokens(input=3 * IN, output=4000 + 4000 + 6000 + 16 + 200),
-            Tokens(input=8 * IN, output=4 * 4000 + 4 * 6216),
-            id="a budget over max_tokens raises the treatment's",
+            Tokens(input=3 * IN, output=2 * CONTROL + TREATMENT),
+            Tokens(input=12 * IN, output=6 * 4000 + 3 * 2 * ROOM),
+            id="a misspelt key is stopped like a control",
         ),
         pytest.param(
-            ASK,
+            ONLY_BUDGETS,
+            (replace(CAP, tokens=6000),),
+            2,
+            Tokens(input=2 * IN, output=4000 + 12_066),
+            Tokens(input=9 * IN, output=3 * 4000 + 3 * 2 * 12_066),
+            id="a treatment has a max_tokens of its own",
+        ),
+        pytest.param(
+            ONLY_BUDGETS,
             (BudgetTest(parameter="reasoning_effort", value="low"),),
-            3,
-            Tokens(input=3 * IN, output=12_000),
-            Tokens(input=8 * IN, output=8 * 4000),
-            id="a level has no number to stop at",
+            7,
+            Tokens(input=7 * IN, output=7 * 4000),
+            Tokens(input=7 * IN, output=7 * 4000),
+            id="a level: two values, three times each, and the control",
+        ),
+        pytest.param(
+            ONLY_BUDGETS,
+            (BudgetTest(parameter="chat_template_kwargs.thinking_budget", tokens=64),),
+            7,
+            Tokens(input=7 * IN, output=7 * 4000),
+            Tokens(input=7 * IN, output=7 * 4000),
+            id="so does a soft cap",
+        ),
+        pytest.param(
+            ONLY_BUDGETS,
+            (BudgetTest(parameter="reasoning_effort", value="none"),),
+            2,
+            Tokens(input=2 * IN, output=2 * 4000),
+            Tokens(input=2 * IN, output=2 * 4000),
+            id="none is a switch",
         ),
     ],
 )
@@ -78,6 +122,44 @@ def test_usual_is_never_more_than_upper(budgets: tuple[BudgetTest, ...]):
     (found,) = estimate_of(Assignment(probe=ASK, budgets=budgets)).probes
     assert found.usual.input <= found.upper.input
     assert found.usual.output <= found.upper.output
+
+
+def test_a_hop_that_hides_reasoning_is_never_stopped():
+    """What it counts comes last."""
+    hops = (Hop(name="agent", url="http://a/v1", forwards_reasoning=False),)
+    pipeline = Pipeline(name="p", hops=hops, assignments=(Assignment(probe=ONLY_BUDGETS, budgets=(CAP,)),))
+    ((probe,),) = (estimate.probes for estimate in estimates(Plan(pipelines=(pipeline,))))
+    assert probe.usual == Tokens(input=2 * IN, output=4000 + ROOM)
+
+
+BUDGETS = (
+    BudgetTest(parameter="thinking_token_budget", tokens=32),
+    BudgetTest(parameter="thinking_budget", tokens=32, expect=Expectation.IGNORED, nonsense=True),
+    BudgetTest(parameter="chat_template_kwargs.enable_thinking", value=False),
+)
+
+
+@pytest.mark.parametrize(
+    ("budgets", "hidden", "times"),
+    [
+        pytest.param(BUDGETS[:2], False, 2.0, id="caps"),
+        pytest.param(BUDGETS[:2], True, 4.0, id="caps where reasoning is hidden"),
+        pytest.param(BUDGETS, False, 8.0, id="a switch, whose answer is much shorter than its max_tokens"),
+    ],
+)
+async def test_a_real_run_costs_no_more_than_usual_and_not_much_less(budgets, hidden, times):
+    """As the demo engine counts it, at a rate at which little is on its way when we hang up."""
+    model = Model(reasoning_tokens=700, thinking_tokens_per_s=800.0, tokens_per_s=800.0)
+    assignment = Assignment(probe=canned_probes()["tiny-budget"], deadline_s=30.0, budgets=budgets)
+    async with demo_pipeline({"gateway": ("strip_reasoning",)} if hidden else {}, limits=WIDE, model=model) as demo:
+        hops = [replace(hop, forwards_reasoning=not hidden) for hop in demo.pipeline().hops if hop.name == "gateway"]
+        engine = [hop for hop in demo.pipeline().hops if hop.name == "engine"]
+        pipeline = Pipeline(name="p", hops=(*hops, *engine), assignments=(assignment,))
+        await run_probe(pipeline, assignment, occasion())
+        await asyncio.wait_for(demo.load.idle.wait(), 30)
+        spent = demo.load.tokens
+    ((probe,),) = (estimate.probes for estimate in estimates(Plan(pipelines=(pipeline,))))
+    assert spent <= probe.usual.output <= times * spent
 
 
 def test_a_day_counts_what_is_on_schedule():
@@ -98,8 +180,8 @@ def test_lines():
     assert describe_estimate(estimate) == [
         "ask, every 1 h: 2 requests a run, up to 9,000 tokens (0.08 EUR)",
         (
-            "ask, on demand: 6 requests a run, usually up to 11,816 tokens (0.09 EUR), "
-            "never more than 72,000 tokens (0.65 EUR)"
+            "ask, on demand: 4 requests a run, usually up to 10,560 tokens (0.09 EUR), "
+            "never more than 36,360 tokens (0.28 EUR)"
         ),
         "a day: up to 216,000 tokens (1.94 EUR)",
     ]

@@ -226,9 +226,9 @@ def test_runs_that_overlap(every_s: float | None, messages: list[str]):
 def test_more_tokens_than_allowed():
     budget = BudgetTest(parameter="thinking_budget", tokens=64)
     assignments = (Assignment(probe=PROBE, every_s=43_200), Assignment(probe=PROBE, every_s=43_200, budgets=(budget,)))
-    limits = {"tokens_per_run": 10_399, "tokens_per_day": 23_400}
+    limits = {"tokens_per_run": 7_379, "tokens_per_day": 17_360}
     assert found(hop("a"), assignments=assignments, **limits) == [
-        (LintKind.OVER_TOKEN_LIMIT, "chat", "up to 10400 tokens a run may be needed, and tokens_per_run is 10399")
+        (LintKind.OVER_TOKEN_LIMIT, "chat", "up to 7380 tokens a run may be needed, and tokens_per_run is 7379")
     ]
 
 

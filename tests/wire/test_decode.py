@@ -27,8 +27,8 @@ REJECTED = HttpRejected(at=9.0, status=400, message="m", content_type="applicati
         pytest.param(Completed(at=9.0), REJECTED, id="complete"),
         pytest.param(Truncated(at=9.0, detail="x"), REJECTED, id="truncated"),
         pytest.param(StoppedByUs(at=9.0, reason="x"), REJECTED, id="stopped"),
-        pytest.param(DeadlineExceeded(at=9.0, phase=Phase.BODY), None, id="deadline"),
-        pytest.param(Disconnected(at=9.0, phase=Phase.BODY), None, id="reset"),
+        pytest.param(DeadlineExceeded(at=9.0, phase=Phase.BODY), REJECTED, id="a body that never ended"),
+        pytest.param(Disconnected(at=9.0, phase=Phase.BODY), REJECTED, id="a body that broke off"),
         pytest.param(Interrupted(at=9.0), None, id="interrupted"),
     ],
 )
@@ -39,6 +39,11 @@ def test_end_of_an_error_status(end, expected):
 
 def test_end_of_an_error_without_body():
     assert HttpRejected(at=1.0, status=500) == decode(exchange_of(b"", content_type="", status=500)).end
+
+
+def test_end_of_an_error_whose_body_never_came():
+    end = DeadlineExceeded(at=300.0, phase=Phase.BODY)
+    assert HttpRejected(at=300.0, status=503) == decode(exchange_of(b"", content_type="", status=503, end=end)).end
 
 
 def test_end_of_a_good_status_is_the_exchange_s():

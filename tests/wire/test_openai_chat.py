@@ -347,6 +347,19 @@ FRAMES = [
         id="an error without framing",
     ),
     pytest.param(
+        b'error: {"code": 500, "message": "m", "type": "server_error"}\n\n',
+        [
+            flaw(ViolationKind.NOT_JSON, "a line outside any event"),
+            ServerError(at=1.0, message="m", code="500", kind="server_error"),
+        ],
+        id="a field called error, as of older llama.cpp",
+    ),
+    pytest.param(
+        b'error: {"message": "m"}\n\n',
+        [flaw(ViolationKind.NOT_JSON, "a line outside any event"), error("m")],
+        id="and without a code",
+    ),
+    pytest.param(
         b": x\n\n<html><title>502 Bad Gateway</title>\n</html>\n",
         [
             alive(KeepAliveForm.COMMENT),
