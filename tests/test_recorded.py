@@ -107,10 +107,15 @@ def test_who_answered(name, row):
     assert {what: getattr(by, what) for what in row["by"]} == row["by"]
 
 
+def judged(verdict):
+    """The check, and which of its two subjects where it is `streaming`."""
+    return f"streaming {verdict.subject}" if verdict.check == "streaming" else verdict.check
+
+
 @rows
 def test_verdicts(name, row):
     verdicts = judge(evidence_of(name, *row.get("timers", [])))
-    assert {verdict.check: f"{verdict.status} {verdict.reason}" for verdict in verdicts} == row["verdicts"]
+    assert {judged(verdict): f"{verdict.status} {verdict.reason}" for verdict in verdicts} == row["verdicts"]
     assert len(verdicts) == len(row["verdicts"])
 
 

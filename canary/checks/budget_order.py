@@ -31,11 +31,16 @@ def needs_order(test: BudgetTest, budget: Budget) -> bool:
 
 
 def values_in_order(test: BudgetTest, budget: Budget) -> tuple[str | int, ...]:
-    """The tested value and one that asks for clearly more; less first."""
+    """The tested value and one that asks for clearly more, or less where it is among the highest; less first."""
     if test.tokens is not None:
         return (test.tokens, _CLEARLY_MORE * test.tokens)
-    more = next((level for level in ("high", "medium") if level in budget.levels and level != test.value), None)
-    return (str(test.value),) if more is None else (str(test.value), more)
+    value = str(test.value)
+    rank = {level: index for index, level in enumerate(budget.levels)}
+    contrasts = (
+        ("low", "medium", "minimal") if rank.get(value, 0) >= rank.get("high", len(rank)) else ("high", "medium")
+    )
+    other = next((level for level in contrasts if level in rank and level != value), value)
+    return tuple(sorted({value, other}, key=lambda level: rank.get(level, 0)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

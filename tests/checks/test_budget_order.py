@@ -1,6 +1,6 @@
 import pytest
 
-from canary.checks.budget_order import Level, judge_order
+from canary.checks.budget_order import Level, judge_order, needs_order, values_in_order
 from canary.core.spec import BudgetTest
 from canary.core.verdict import Status
 from canary.wire.budgets import BUDGETS
@@ -120,3 +120,24 @@ def test_order_of_what_is_not_plain(rows, reason, said):
     verdict = judge_order(BudgetTest(parameter="reasoning_effort", value="low"), EFFORT, rows, hop="vllm")
     assert verdict.reason == reason
     assert said in verdict.message
+
+
+@pytest.mark.parametrize(
+    ("parameter", "asked", "by_order", "values"),
+    [
+        pytest.param("reasoning_effort", {"value": "low"}, True, ("low", "high"), id="a level"),
+        pytest.param("reasoning_effort", {"value": "high"}, True, ("low", "high"), id="less is asked for by another"),
+        pytest.param("reasoning_effort", {"value": "max"}, True, ("low", "max"), id="the highest"),
+        pytest.param("reasoning_effort", {"value": "medium"}, True, ("medium", "high"), id="the middle"),
+        pytest.param("reasoning_effort", {"value": "none"}, False, ("none", "high"), id="off is judged by presence"),
+        pytest.param(
+            "chat_template_kwargs.thinking_budget", {"tokens": 64}, True, (64, 512), id="a soft cap and eight times it"
+        ),
+        pytest.param("thinking_token_budget", {"tokens": 64}, False, (64, 512), id="a hard cap holds in every run"),
+        pytest.param("prompt_mode", {"value": "reasoning"}, False, ("reasoning",), id="a switch has no more of it"),
+    ],
+)
+def test_what_is_compared_with_what(parameter, asked, by_order, values):
+    test = BudgetTest(parameter=parameter, **asked)
+    assert needs_order(test, BUDGETS[parameter]) is by_order
+    assert values_in_order(test, BUDGETS[parameter]) == values

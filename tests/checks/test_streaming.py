@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from canary.analysis.measure import measure
@@ -255,20 +257,15 @@ def test_a_stream_that_broke_off_after_its_first_words_was_stripped_all_the_same
     assert judged(*text(7.5, 7.5), end=Truncated(at=8.0))["reasoning"] == (WARN, "reasoning_stripped")
 
 
-def test_our_own_lag_is_not_a_burst():
-    late = arm(*text(4.6, 4.6), below=BELOW)
-    exchange = late.observation.exchange
-    slow = type(exchange)(
-        **{n: getattr(exchange, n) for n in exchange.__slots__ if n not in ("stamps", "loop_lag_s")},
-        stamps=StampSource.LOOP,
-        loop_lag_s=0.5,
-    )
-    observation = type(late.observation)(exchange=slow, events=late.observation.events, end=late.observation.end)
-    found = {
-        v.subject: v.reason
-        for v in check(Evidence(observation=observation, measurement=measure(observation), below=BELOW))
-    }
-    assert found["visible"] == "prober_fault"
+@pytest.mark.parametrize(
+    "events", [text(4.6, 4.6), [*thought(7.0, 7.0), *text(7.0, 7.0)]], ids=["answer", "reasoning and answer"]
+)
+def test_our_own_lag_is_not_a_burst(events):
+    late = arm(*events, below=BELOW)
+    exchange = replace(late.observation.exchange, stamps=StampSource.LOOP, loop_lag_s=0.5)
+    observation = replace(late.observation, exchange=exchange)
+    found = check(replace(late, observation=observation, measurement=measure(observation)))
+    assert {verdict.subject: verdict.reason for verdict in found}["visible"] == "prober_fault"
 
 
 def test_a_burst_is_told_with_its_numbers():
