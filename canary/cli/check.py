@@ -24,7 +24,7 @@ from canary.core.spec import Plan
 from canary.core.units import plural
 
 ConfigFiles = Annotated[
-    list[Path] | None, typer.Argument(metavar="CONFIG…", help="Files or folders; canary.yaml if none is named.")
+    list[Path] | None, typer.Argument(metavar="CONFIG", help="Files or folders; canary.yaml if none is named.")
 ]
 
 
@@ -41,14 +41,14 @@ def check(config: ConfigFiles = None) -> None:
     plan = load(config)
     console = Console(highlight=False)
     for line in describe(plan):
-        console.print(Text(line))
+        console.print(Text(line), soft_wrap=True)
     console.print()
     for estimate in estimates(plan):
         for line in describe_estimate(estimate):
-            console.print(Text(f"{estimate.pipeline.name}: {line}"))
+            console.print(Text(f"{estimate.pipeline.name}: {line}"), soft_wrap=True)
     lints = lint(plan)
     for found in lints:
-        console.print(Text("WARN ", style="yellow").append(str(found), style=""))
+        console.print(Text("WARN ", style="yellow").append(str(found), style=""), soft_wrap=True)
     verdict = f"the config holds, with {plural(len(lints), 'warning')}" if lints else "the config holds"
     console.print(Text(f"\n{verdict}", style="bold green" if not lints else "bold yellow"))
 
@@ -68,7 +68,7 @@ def probes(*, as_json_lines: options.AsJson = False) -> None:
             typer.echo(json.dumps(row | {"languages": languages, "questions": len(probe.questions)}))
             continue
         console.print(Text(probe.name, style="bold"))
-        console.print(Text(f"  {probe.summary}"))
+        console.print(Text(f"  {probe.summary}"), soft_wrap=True)
         asked = (
             f"{plural(len(probe.questions), 'question')} ({', '.join(languages)}), at most {probe.max_tokens} tokens"
         )

@@ -71,22 +71,22 @@ async def _run(faults: FaultNames, *, incident: bool, scale: float, quiet: bool)
             Assignment(probe=heavy, deadline_s=60.0),
             Assignment(probe=tiny, deadline_s=60.0, budgets=BUDGETS),
         ]
-        with watched(quiet=quiet) as occasion:
-            return [
-                await run_probe(running.pipeline(), assignment, replace(occasion, seed=seed))
-                for assignment in assignments
-            ]
+        runs = []
+        for assignment in assignments:
+            with watched(quiet=quiet) as occasion:
+                runs.append(await run_probe(running.pipeline(), assignment, replace(occasion, seed=seed)))
+        return runs
 
 
 def _faults(texts: Sequence[str]) -> FaultNames:
     """`strip_reasoning@agent`; without a hop, the nearest to the engine that can have it."""
     chosen: dict[str, tuple[str, ...]] = defaultdict(tuple)
     for text in texts:
-        name, _, hop = text.partition("@")
+        name, at, hop = text.partition("@")
         if name not in FAULTS:
             msg = f"--fault {text!r}: there is no fault {name!r}; canary demo --list-faults shows them"
             raise UsageError(msg)
-        chosen[hop or _lowest(name)] += (name,)
+        chosen[hop if at else _lowest(name)] += (name,)
     try:
         resolve(chosen)
     except ValueError as error:

@@ -31,8 +31,12 @@ from canary.core.spec import Assignment, Pipeline, Plan
 from canary.engine.run import run_probe
 from canary.engine.visit import Occasion
 
+_ANYWHERE = {"pipeline", "probe_name", "as_json_object", "every_verdict", "junit"}  # what both forms of probe take
+_WITH_PIPELINE = {"config"}
+
 
 def probe(  # noqa: PLR0913  # one parameter an option
+    context: typer.Context,
     pipeline: Annotated[
         str | None, typer.Argument(metavar="PIPELINE", help="A pipeline of the config; not with --url.")
     ] = None,
@@ -71,6 +75,7 @@ def probe(  # noqa: PLR0913  # one parameter an option
     if (url is None) == (pipeline is None):
         msg = "probe needs either a PIPELINE of a config, or --url URL and --model NAME"
         raise UsageError(msg)
+    _refuse_what_would_be_ignored(context, at_url=pipeline is None)
     if pipeline is not None:
         runs = [send(*each, quiet=as_json_object) for each in configured(load(config), pipeline, probe_name)]
         finish(runs, as_json_object=as_json_object, every_verdict=every_verdict, junit=junit)
@@ -100,6 +105,22 @@ def probe(  # noqa: PLR0913  # one parameter an option
     finish([send(*asked, quiet=as_json_object)], as_json_object=as_json_object, every_verdict=True, junit=junit)
 
 
+def _refuse_what_would_be_ignored(context: typer.Context, *, at_url: bool) -> None:
+    """A config says what a pipeline is asked; an option beside it would do nothing, and nobody would notice."""
+    typed = {name for name in context.params if _was_typed(context, name)} - _ANYWHERE
+    wrong = typed & _WITH_PIPELINE if at_url else typed - _WITH_PIPELINE
+    if wrong:
+        names = ", ".join(sorted(f"--{name.replace('_', '-')}" for name in wrong))
+        beside = "--url" if at_url else "a PIPELINE, whose config says what it is asked"
+        msg = f"{names} does nothing beside {beside}"
+        raise UsageError(msg)
+
+
+def _was_typed(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
 def configured(plan: Plan, pipeline: str, probe_name: str | None) -> list[tuple[Pipeline, Assignment]]:
     """What to run. Raises UsageError for a name that the plan does not have."""
     chosen = next((each for each in plan.pipelines if each.name == pipeline), None)
@@ -116,14 +137,14 @@ def configured(plan: Plan, pipeline: str, probe_name: str | None) -> list[tuple[
 
 def send(pipeline: Pipeline, assignment: Assignment, *, quiet: bool) -> Run:
     """One run with a fresh seed."""
-    with watched(quiet=quiet) as occasion:
+    with watched(quiet=quiet, lines=len([hop for hop in pipeline.hops if hop.url]) > 1) as occasion:
         return asyncio.run(run_probe(pipeline, assignment, occasion))
 
 
 @contextmanager
-def watched(*, quiet: bool) -> Iterator[Occasion]:
-    """A new occasion; what its run is at stands on stderr while it lasts, unless `quiet`."""
-    progress = None if quiet else Progress(Console(stderr=True, highlight=False))
+def watched(*, quiet: bool, lines: bool = True) -> Iterator[Occasion]:
+    """A new occasion; unless `quiet`, stderr shows what its run is at, and with `lines` each finished request."""
+    progress = None if quiet else Progress(Console(stderr=True, highlight=False), lines=lines)
     with progress or nullcontext():
         yield Occasion(
             run_id=secrets.token_hex(6),

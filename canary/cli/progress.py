@@ -1,4 +1,4 @@
-"""What a run is at, on stderr: a moving line in a terminal, one line per finished request anywhere."""
+"""What a run is at, on stderr: a moving line in a terminal, one line per finished request of several anywhere."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ _GLYPHS = {Status.PASS: "✓", Status.WARN: "!", Status.FAIL: "✗", Status.UNKN
 class Progress:
     """Give `step` to a run to watch. A context: the moving line ends with it."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, *, lines: bool = True) -> None:
         self._console = console
+        self._lines = lines
         self._spinner = Spinner("asking", console=console) if console.is_terminal else None
 
     def __enter__(self) -> Self:
@@ -41,6 +42,8 @@ class Progress:
         if isinstance(step, Started):
             if self._spinner:
                 self._spinner.update(Text(f"asking {step.hop}: {step.variant}"))
+            return
+        if not self._lines:
             return
         status = worst(step.verdicts) if step.verdicts else Status.PASS
         line = Text(f"{_GLYPHS[status]} ", style=STYLES[status]).append(f"{step.hop} {step.variant}", style="bold")

@@ -97,7 +97,7 @@ def _show_findings(console: Console, run: Run) -> None:
         return
     for finding in run.findings:
         console.print(_headline(finding))
-        console.print(Padding(Text(plain(finding.message)), (0, 0, 0, 2)))
+        console.print(Padding(Text(plain(finding.message)), (0, 0, 0, 2), expand=False))
         console.print(Text(f"  {repeat(finding, run)}", style="dim"), soft_wrap=True)
         console.print()
 

@@ -91,3 +91,18 @@ def test_the_module_runs_like_the_command():
     )
     assert done.returncode == 0
     assert "proxy_read_timeout" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["lab", "--max-tokens", "9"], "--max-tokens does nothing beside a PIPELINE"),
+        (["lab", "--model", "m", "--param", "a=1"], "--model, --param does nothing beside a PIPELINE"),
+        (["--url", "http://h", "--model", "m", "-c", "x.yaml"], "--config does nothing beside --url"),
+    ],
+    ids=" ".join,
+)
+def test_an_option_that_would_be_ignored_is_refused(canary, arguments: list[str], message: str):
+    said = canary("probe", *arguments)
+    assert (said.code, said.out) == (3, "")
+    assert message in said.err

@@ -251,18 +251,19 @@ async def test_switches_by_presence_levels_by_order(budget, expected, requests):
 
 
 @pytest.mark.parametrize(
-    ("tokens", "expected"),
+    ("value", "tokens", "expected"),
     [
-        pytest.param({"low": 100, "high": 300}, (Status.PASS, "honoured"), id="less for less"),
-        pytest.param({"low": 300, "high": 100}, (Status.FAIL, "inverted"), id="more for less"),
+        pytest.param("low", {"low": 100, "high": 300}, (Status.PASS, "honoured"), id="less for less"),
+        pytest.param("high", {"low": 100, "high": 300}, (Status.PASS, "honoured"), id="more for more"),
+        pytest.param("low", {"low": 300, "high": 100}, (Status.FAIL, "inverted"), id="more for less"),
     ],
 )
-async def test_a_level_that_changes_something(tokens, expected):
+async def test_a_level_that_changes_something(value, tokens, expected):
     async with LlmServer(thinker(lambda body, _: tokens.get(body.get("reasoning_effort"), 200))) as server:
         hop = Hop(name="engine", url=server.url, model="fake")
-        told = await prove([hop], BudgetTest(parameter="reasoning_effort", value="low"))
-    assert told.verdict("reasoning_effort=low") == expected
-    assert len({prompt.split("\n")[0] for prompt in (r.json["messages"][-1]["content"] for r in posts(server))}) == 7
+        told = await prove([hop], BudgetTest(parameter="reasoning_effort", value=value))
+    assert told.verdict(f"reasoning_effort={value}") == expected
+    assert len({request.json["messages"][-1]["content"].split("\n")[0] for request in posts(server)}) == 7
 
 
 def posts(server):
