@@ -19,11 +19,11 @@ from canary.engine.visit import Occasion
 SEED = 7
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 SCALE = 0.25
-# At this scale 0.3 s of thinking, then 0.4 s of answer, in 24 events: long enough to tell a stream from a burst, and a
+# At this scale 0.3 s of thinking, then 0.4 s of answer, in 14 events: long enough to tell a stream from a burst, and a
 # cut after 2 s of the demo's time (0.5 s here) falls into the answer. Few events keep this machine idle; a stream takes
 # three times as long as the fastest engine would, so that neither stream nor burst is near that on a busy one.
 MODEL = Model(
-    reasoning_tokens=450, answer_tokens=600, thinking_tokens_per_s=375.0, tokens_per_s=375.0, stream_interval=45
+    reasoning_tokens=450, answer_tokens=600, thinking_tokens_per_s=375.0, tokens_per_s=375.0, stream_interval=75
 )
 HEAVY, TINY = canned_probes()["reasoning-heavy"], canned_probes()["tiny-budget"]
 DEADLINE_S = 10.0  # of a request; an answer takes 0.7 s, and five times as long on a busy machine
