@@ -42,7 +42,7 @@ def demo(
     ] = None,
     healthy: Annotated[bool, typer.Option("--healthy", help="No fault at all.")] = False,
     list_faults: Annotated[bool, typer.Option("--list-faults", help="List the faults and where they can be.")] = False,
-    scale: Annotated[float, typer.Option("--scale", min=0.02, max=20.0, help="Multiply the pipeline's times.")] = 1.0,
+    scale: Annotated[float, typer.Option("--scale", min=0.02, max=20.0, help="Multiply the pipeline's times.")] = 0.5,
     as_json_lines: options.AsJson = False,
     every_verdict: options.EveryVerdict = False,
 ) -> None:
