@@ -31,6 +31,7 @@ def show_run(console: Console, run: Run, *, every_verdict: bool = False) -> None
     console.print()
     _show_findings(console, run)
     _show_verdicts(console, run, every_verdict=every_verdict)
+    console.print()
 
 
 def waterfall(run: Run, *, width: int) -> list[Text]:
