@@ -70,7 +70,7 @@ def tokens_per_s(agent: Hop) -> float:
 
 
 def pair_of(agent: Hop, proxy: Hop, limit_s: int, tokens_per_s: float) -> Pair:
-    """Direct, through the proxy, and direct again: a pair only if the machine was as fast before as after.
+    """Direct, through the proxy, and direct again: a pair only if the machine was as fast before as after, else a skip.
 
     Whether it was does not depend on what the proxy did, so trying again hides nothing.
     """
@@ -85,7 +85,8 @@ def pair_of(agent: Hop, proxy: Hop, limit_s: int, tokens_per_s: float) -> Pair:
         if same_side and all(clear_of(limit_s, silence_s) for silence_s in silences):
             return Pair(direct=direct, through=through)
         tokens_per_s = budget / silences[-1]
-    pytest.fail(f"this machine is too unsteady to compare anything with a timer of {limit_s} s: silences {seen}")
+    # No failure of the program's, and no pass either: nothing was compared.
+    pytest.skip(f"this machine is too unsteady to compare anything with a timer of {limit_s} s: silences {seen}")
 
 
 def lateness_s() -> float:
