@@ -18,6 +18,7 @@ from tests.fakes.demo_runs import SHORT_DEADLINE_S, Asked, runs_of
 UI, EDGE, AGENT, GATEWAY, ENGINE = HOPS = tuple(kind.value for kind in HopKind)
 WORKERS = 10
 NEVER_ANSWERS = {"hang", "freeze"}
+SLOW = NEVER_ANSWERS | {"hold_open", "slow_headers"}
 BUDGET_FAULTS = {"drop_parameter", "rename_parameter", "ignore_budget", "clamp_budget", "reject_late"}
 
 
@@ -220,7 +221,8 @@ def runs(request):
         for item in request.session.items
         if item.path == request.path and "asked" in getattr(item, "fixturenames", ())
     ]
-    return asyncio.run(runs_of(asked, workers=WORKERS))
+    longest_first = sorted(asked, key=lambda each: not {name for _, names in each.faults for name in names} & SLOW)
+    return asyncio.run(runs_of(longest_first, workers=WORKERS))
 
 
 @pytest.mark.parametrize("asked", [Asked(), Asked(budgets=True)], ids=["reasoning-heavy", "tiny-budget"])

@@ -26,6 +26,8 @@ MODEL = Model(
     reasoning_tokens=450, answer_tokens=600, thinking_tokens_per_s=375.0, tokens_per_s=375.0, stream_interval=75
 )
 HEAVY, TINY = canned_probes()["reasoning-heavy"], canned_probes()["tiny-budget"]
+MOST_TRIES = 4
+MOST_LAG_S = 0.1  # of the loop; a whole answer takes 0.7 s
 DEADLINE_S = 10.0  # of a request; an answer takes 0.7 s, and five times as long on a busy machine
 SHORT_DEADLINE_S = 2.5  # where one hop never answers
 
@@ -49,6 +51,15 @@ def occasion(run_id="test", *, seed=SEED, watch=lambda _: None):
     return Occasion(run_id=run_id, seed=seed, now=lambda: NOW, catalogue=catalogue(), watch=watch)
 
 
+def stalled(run):
+    """Whether this machine was too busy for the run, which is then made again.
+
+    The demo's servers share our loop: what we were late by, they were late by too, and then a stream does come in a
+    burst and does break off.
+    """
+    return any((result.measurement.loop_lag_s or 0.0) > MOST_LAG_S for result in run.results)
+
+
 async def runs_of(asked, *, workers):
     """`{asked: run}`."""
     waiting = list(dict.fromkeys(asked))[::-1]
@@ -59,7 +70,10 @@ async def runs_of(asked, *, workers):
             while waiting:
                 each = waiting.pop()
                 demo.set_faults(dict(each.faults))
-                done[each] = await run_probe(demo.pipeline(), each.assignment, occasion())
+                for _ in range(MOST_TRIES):
+                    done[each] = await run_probe(demo.pipeline(), each.assignment, occasion())
+                    if not stalled(done[each]):
+                        break
 
     async with asyncio.TaskGroup() as group:
         for _ in range(min(workers, len(waiting))):
