@@ -124,7 +124,7 @@ def _judge_answer(test: BudgetTest, budget: Budget, arms: Arms) -> Ruling:
     treatment = read(arms.treatment, budget, arms.chars_per_token)
     if elsewhere := _other_model(treatment, control):
         return _unclear(elsewhere)
-    if budget.switches_off(test.tokens if test.tokens is not None else test.value):
+    if budget.switches_off(test.asked):
         return _off(treatment, control)
     if budget.kind is BudgetKind.SWITCH:
         return _on(treatment, control)

@@ -133,8 +133,7 @@ def verdict(test: BudgetTest, hop: str, ruling: Ruling) -> Verdict:
     """The ruling held against what is expected at this hop."""
     expected = test.expect_at.get(hop, test.expect)
     status = STATUS.get(ruling.outcome, {}).get(expected, Status.UNKNOWN)
-    value = test.tokens if test.tokens is not None else test.value
-    asked = f"`{test.parameter}`" if value is None else f"`{test.parameter}`={value}"
+    asked = f"`{test.parameter}`" if test.asked is None else f"`{test.parameter}`={test.asked}"
     does = "could not be judged" if status is Status.UNKNOWN else _DOES[ruling.outcome]
     against = f", expected {expected}" if status is Status.FAIL else ""
     return Verdict(

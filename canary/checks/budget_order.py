@@ -26,8 +26,7 @@ _LEAST_TOKENS = 20
 
 def needs_order(test: BudgetTest, budget: Budget) -> bool:
     """What asks for no reasoning at all is judged by presence, whatever its kind."""
-    value = test.tokens if test.tokens is not None else test.value
-    return budget.kind in (BudgetKind.SOFT_CAP, BudgetKind.LEVEL) and not budget.switches_off(value)
+    return budget.kind in (BudgetKind.SOFT_CAP, BudgetKind.LEVEL) and not budget.switches_off(test.asked)
 
 
 def values_in_order(test: BudgetTest, budget: Budget) -> tuple[str | int, ...]:

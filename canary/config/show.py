@@ -44,6 +44,6 @@ def _assignment(assignment: Assignment) -> list[str]:
 
 
 def _budget(budget: BudgetTest) -> str:
-    value = budget.tokens if budget.tokens is not None else str(budget.value).lower()
+    value = str(budget.asked).lower()
     at = "".join(f", {expectation} at {hop}" for hop, expectation in budget.expect_at.items())
     return f"{budget.parameter}={value}: expect {budget.expect}{at}"

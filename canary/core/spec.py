@@ -78,6 +78,11 @@ class BudgetTest:
     expect_at: Mapping[str, Expectation] = field(default_factory=lambda: MappingProxyType({}))
     nonsense: bool = False  # also send a misspelt key, to learn whether the hop validates at all
 
+    @property
+    def asked(self) -> str | bool | int | None:
+        """What is put in the parameter's place."""
+        return self.tokens if self.tokens is not None else self.value
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionTemplate:

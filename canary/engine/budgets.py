@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from canary.analysis.tokens import TokenCounts, chars_per_token
 from canary.checks import judge
@@ -32,7 +33,6 @@ from canary.checks.budget_arms import Arms, Outcome, Ruling, answers, verdict
 from canary.checks.budget_order import LEAST_REPEATS, Level, judge_order, needs_order, values_in_order
 from canary.checks.evidence import Evidence
 from canary.client.reader import StopRule
-from canary.core.body import merged
 from canary.core.budget import Budget, BudgetKind
 from canary.core.observation import ConnectFailed, DeadlineExceeded, HttpRejected, Json, StoppedByUs
 from canary.core.run import HopResult
@@ -47,7 +47,6 @@ ANSWERED = "answered"  # how the stop reason of such an arm begins
 MOST_QUESTIONS = 3
 _ANSWER_CHARS = 160  # of visible text after reasoning: enough to see a stray mark or thinking that goes on
 _SIDE_EFFECTS = ("visible_content", "reasoning_leak")
-_RUNNING_COUNTS = {"stream_options": {"include_usage": True, "continuous_usage_stats": True}}
 
 
 class AnsweredRule:
@@ -99,16 +98,10 @@ def control_rule(visit: Visit, tests: Iterable[BudgetTest]) -> StopRule | None:
     return first_of([all_of(rules), AnsweredRule()])
 
 
-def with_running_counts(visit: Visit, body: Json) -> Json:
-    """Asks for usage in every chunk where the engine is known to give it."""
-    return merged(body, _RUNNING_COUNTS) if visit.counts_running and body.get("stream") is True else body
-
-
 async def ask_control(visit: Visit, tests: Sequence[BudgetTest], *, index: int, whole: bool = False) -> Evidence:
     """The question without any parameter. `whole`: other checks need the answer to its end."""
     composed = visit.question(CONTROL, index=index)
-    body = with_running_counts(visit, visit.request(composed).body)
-    return await visit.ask(CONTROL, composed, body=body, stop=None if whole else control_rule(visit, tests))
+    return await visit.ask(CONTROL, composed, stop=None if whole else control_rule(visit, tests))
 
 
 async def prove_budgets(visit: Visit, control: Evidence) -> list[HopResult]:
@@ -135,8 +128,7 @@ async def prove_budgets(visit: Visit, control: Evidence) -> list[HopResult]:
 
 def variant_name(test: BudgetTest) -> str:
     """`thinking_token_budget=64`, as a label and on screens."""
-    value = test.tokens if test.tokens is not None else str(test.value).lower()
-    return f"{test.parameter}={value}"
+    return f"{test.parameter}={str(test.asked).lower()}"
 
 
 async def _prove(visit: Visit, test: BudgetTest, control: Evidence, *, index: int) -> HopResult:
@@ -157,19 +149,22 @@ async def _treat(visit: Visit, test: BudgetTest, budget: Budget, *, index: int, 
     """`again`: the same question under a new nonce."""
     variant = f"{variant_name(test)} again" if again else variant_name(test)
     composed = visit.question(variant, index=index)
-    body = apply(_room_for(visit.request(composed).body, test, budget), budget, _value(test))
     rules: list[StopRule] = [AnsweredRule()]
     if test.tokens is not None and budget.kind is BudgetKind.HARD_CAP:
         rules.insert(0, TreatmentRule(budget, test.tokens, chars_per_token=visit.chars_per_token))
-    return await visit.ask(variant, composed, body=with_running_counts(visit, body), stop=first_of(rules))
+    return await visit.ask(
+        variant,
+        composed,
+        change=lambda body: apply(_room_for(body, test, budget), budget, _value(test)),
+        stop=first_of(rules),
+    )
 
 
 async def _nonsense(visit: Visit, test: BudgetTest, budget: Budget, *, index: int) -> Evidence:
     variant = f"{variant_name(test)} misspelt"
     composed = visit.question(variant, index=index)
-    body = misspelt(visit.request(composed).body, budget, _value(test))
     stop = control_rule(visit, [test])
-    return await visit.ask(variant, composed, body=with_running_counts(visit, body), stop=stop)
+    return await visit.ask(variant, composed, change=lambda body: misspelt(body, budget, _value(test)), stop=stop)
 
 
 async def _prove_order(visit: Visit, test: BudgetTest, control: Evidence) -> HopResult:
@@ -182,8 +177,8 @@ async def _prove_order(visit: Visit, test: BudgetTest, control: Evidence) -> Hop
         for repeat in range(LEAST_REPEATS):
             variant = f"{test.parameter}={value} {repeat + 1}"
             composed = visit.question(variant, index=0)
-            body = with_running_counts(visit, apply(visit.request(composed).body, budget, value))
-            last = await visit.ask(variant, composed, body=body, stop=AnsweredRule())
+            change = partial(apply, budget=budget, value=value)
+            last = await visit.ask(variant, composed, change=change, stop=AnsweredRule())
             repeats.append(last)
         levels.append(Level(value=str(value), repeats=tuple(repeats)))
     found = judge_order(test, budget, levels, hop=visit.hop.name, control=control)
@@ -212,12 +207,10 @@ def _room_for(body: Json, test: BudgetTest, budget: Budget) -> Json:
 
 
 def _value(test: BudgetTest) -> str | bool | int:
-    if test.tokens is not None:
-        return test.tokens
-    if test.value is None:
+    if test.asked is None:
         msg = f"{test.parameter} has neither tokens nor a value"
         raise ValueError(msg)
-    return test.value
+    return test.asked
 
 
 def _wiser(visit: Visit, control: Evidence) -> Visit:

@@ -98,7 +98,7 @@ async def _ask(visit: Visit) -> Asked:
     if not budgets:
         answer = await visit.ask(PLAIN, visit.question(PLAIN, index=visit.occasion.seed % len(probe.questions)))
         return Asked(visit=visit, evidence=answer, plain=_unjudged(answer, visit, PLAIN))
-    version = await engine_version(visit.request(visit.question(CONTROL, index=0)).target)
+    version = await engine_version(visit.target)
     visit = replace(visit, counts_running=version is not None)
     whole = probe.checks is None or not set(probe.checks) <= {"reachable"}
     control = await ask_control(visit, budgets, index=0, whole=whole)

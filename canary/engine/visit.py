@@ -11,18 +11,20 @@ from canary.analysis.measure import measure
 from canary.checks.evidence import Evidence
 from canary.client.observe import observe
 from canary.client.reader import StopRule
-from canary.client.target import Limits
+from canary.client.target import Limits, Target
+from canary.core.body import merged
 from canary.core.measurement import Measurement
 from canary.core.observation import Interrupted, Json
 from canary.core.run import HopResult
 from canary.core.spec import Assignment, Hop
 from canary.core.timeout import Timeout
-from canary.engine.request import Request, build_request
+from canary.engine.request import body_of, target_of
 from canary.prompts.compose import Composed, compose
 from canary.prompts.nonce import nonce
 
 MAX_BYTES = 64 * 1024 * 1024
 CONNECT_TIMEOUT_S = 30.0
+_RUNNING_COUNTS = {"stream_options": {"include_usage": True, "continuous_usage_stats": True}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +53,8 @@ class Occasion:
 class Visit:
     """`timers` watch this hop's stream. `below` is the plain answer of the hop below, where it was asked already.
 
-    `counts_running`: the hop is known to report usage in every chunk if asked. `chars_per_token`: learned further down.
+    `counts_running`: the hop is known to report usage in every chunk if asked, so it is asked. `chars_per_token`:
+    learned further down.
     """
 
     hop: Hop
@@ -67,22 +70,30 @@ class Visit:
         mark = nonce(seed=self.occasion.seed, arm=f"{self.hop.name}/{variant}/{index}")
         return compose(self.assignment.probe, seed=self.occasion.seed, nonce=mark, index=index)
 
-    def request(self, composed: Composed) -> Request:
-        return build_request(self.hop, self.assignment.probe, composed, run_id=self.occasion.run_id)
+    @property
+    def target(self) -> Target:
+        return target_of(self.hop, self.assignment.probe, run_id=self.occasion.run_id)
 
     async def ask(
-        self, variant: str, composed: Composed, *, body: Json | None = None, stop: StopRule | None = None
+        self,
+        variant: str,
+        composed: Composed,
+        *,
+        change: Callable[[Json], Json] = lambda body: body,
+        stop: StopRule | None = None,
     ) -> Evidence:
-        """Send one request and measure its answer. `body` replaces the plain form; `stop` ends the stream early.
+        """Send one request and measure its answer. `change` is made to the plain body; `stop` ends the stream early.
 
         Raises CancelledError where the run is cancelled.
         """
         self.occasion.watch(Started(hop=self.hop.name, variant=variant))
-        request = self.request(composed)
+        body = change(body_of(self.hop, self.assignment.probe, composed))
+        if self.counts_running and body.get("stream") is True:
+            body = merged(body, _RUNNING_COUNTS)
         limits = Limits(deadline_s=self.assignment.deadline_s, max_bytes=MAX_BYTES, connect_timeout_s=CONNECT_TIMEOUT_S)
         observation = await observe(
-            request.target,
-            request.body if body is None else body,
+            self.target,
+            body,
             limits=limits,
             started_at=self.occasion.now(),
             stop=stop,

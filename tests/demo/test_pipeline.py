@@ -127,6 +127,7 @@ async def test_a_client_that_leaves_before_the_headers_stops_the_engine(demo, ho
         await asyncio.wait_for(running.load.busy.wait(), 10)
         task.cancel()
         await asyncio.wait_for(running.load.idle.wait(), 10)
+        assert running.load.running == 0
 
 
 @pytest.mark.parametrize("fault", [(), ("hang",), ("freeze",), ("buffer",), ("ping_flood",)], ids=str)

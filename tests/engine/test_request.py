@@ -1,8 +1,10 @@
+from types import SimpleNamespace
+
 import pytest
 
 from canary.core.secret import Secret
 from canary.core.spec import Hop, Probe, QuestionTemplate
-from canary.engine.request import build_request
+from canary.engine.request import body_of, target_of
 from canary.prompts.compose import Composed
 
 ASK = Probe(name="ask", summary="", questions=(QuestionTemplate(text="Why?"),), max_tokens=99)
@@ -11,7 +13,8 @@ COMPOSED = Composed(text="[probe 1]\nWhy?", answer=None)
 
 def request(*, probe=ASK, composed=COMPOSED, **hop):
     hop = {"name": "vllm", "url": "http://vllm:8000/v1/chat/completions", "model": "m", **hop}
-    return build_request(Hop(**hop), probe, composed, run_id="r1")
+    asked = Hop(**hop)
+    return SimpleNamespace(target=target_of(asked, probe, run_id="r1"), body=body_of(asked, probe, composed))
 
 
 def test_a_request_says_that_it_is_synthetic_and_of_which_run():
@@ -74,4 +77,4 @@ def test_how_to_get_there_is_the_hops():
 
 def test_a_hop_without_url_cannot_be_asked():
     with pytest.raises(ValueError, match="ui has no url"):
-        build_request(Hop(name="ui"), ASK, COMPOSED, run_id="r1")
+        target_of(Hop(name="ui"), ASK, run_id="r1")
