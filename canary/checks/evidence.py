@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from canary.core.engine_load import EngineLoad
+from canary.core.history import Past
 from canary.core.measurement import Measurement
 from canary.core.observation import ConnectFailed, HttpRejected, Interrupted, Observation, StampSource
 from canary.core.timeout import Timeout
@@ -34,6 +36,8 @@ class Evidence:
     inline_reasoning: bool = False
     forwards_reasoning: bool | None = None
     expected_answer: str | None = None  # the known result, a number as text; None: nobody knows it
+    history: tuple[Past, ...] = ()  # earlier answers of the same hop and variant, newest last
+    load: EngineLoad | None = None
 
 
 def said_anything(measurement: Measurement) -> bool:

@@ -16,6 +16,7 @@ from canary.config import schema
 from canary.config.presets import timeouts_of
 from canary.config.rules import probe_of
 from canary.core.body import merged
+from canary.core.schedule import Every, Schedule
 from canary.core.secret import Secret
 from canary.core.spec import DEFAULT_DEADLINE_S, Assignment, BudgetTest, Expectation, Hop, Pipeline, Plan, Prices, Tls
 from canary.core.timeout import Clock, Outcome, StartsAt, Timeout, TimerPhase
@@ -129,11 +130,15 @@ def _assignment(section: schema.ProbeSection, defaults: schema.DefaultsSection, 
     )
     return Assignment(
         probe=probe,
-        every_s=_first(section.every, defaults.every),
+        schedule=_schedule(_first(section.every, defaults.every)),
         first_visible_s=_first(section.first_visible, defaults.first_visible),
         deadline_s=_first(section.deadline, defaults.deadline) or DEFAULT_DEADLINE_S,
         budgets=tuple(_budget(entry) for entry in section.budgets),
     )
+
+
+def _schedule(every_s: float | None) -> Schedule | None:
+    return Every(seconds=every_s) if every_s is not None else None
 
 
 def _first(*values: _Value | None) -> _Value | None:

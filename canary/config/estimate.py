@@ -24,6 +24,7 @@ from canary.checks.budget import control_tokens_needed, treatment_max_tokens
 from canary.checks.budget_order import LEAST_REPEATS, needs_order, values_in_order
 from canary.checks.reasoning_count import MARGIN
 from canary.core.budget import BudgetKind
+from canary.core.schedule import Every
 from canary.core.spec import Assignment, BudgetTest, Hop, Pipeline, Plan, Prices, Probe
 from canary.core.units import format_duration, plural
 from canary.wire.budgets import BUDGETS
@@ -116,13 +117,12 @@ def _amount(tokens: Tokens, prices: Prices | None) -> str:
 
 def _of_assignment(pipeline: Pipeline, assignment: Assignment) -> ProbeEstimate:
     hops = [_of_hop(hop, assignment) for hop in pipeline.hops if hop.url is not None]
-    every_s = assignment.every_s
     return ProbeEstimate(
         probe=assignment.probe.name,
         requests=len(hops) * (1 + sum(_requests(budget) for budget in assignment.budgets)),
         usual=sum((usual for usual, _ in hops), Tokens()),
         upper=sum((upper for _, upper in hops), Tokens()),
-        runs_per_day=_DAY_S / every_s if every_s else 0.0,
+        runs_per_day=_DAY_S / assignment.schedule.seconds if isinstance(assignment.schedule, Every) else 0.0,
     )
 
 

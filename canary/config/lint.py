@@ -18,6 +18,7 @@ from enum import StrEnum
 
 from canary.config.estimate import Estimate, estimates
 from canary.config.presets import presets
+from canary.core.schedule import Every
 from canary.core.spec import Hop, Pipeline, Plan
 from canary.core.timeout import Clock, StartsAt, Timeout, TimerPhase
 from canary.core.units import format_duration
@@ -183,13 +184,13 @@ def _total_under_deadline(pipeline: Pipeline) -> Iterator[Lint]:
 
 def _runs_overlap(pipeline: Pipeline) -> Iterator[Lint]:
     for assignment in pipeline.assignments:
-        every_s, deadline_s = assignment.every_s, assignment.deadline_s
-        if every_s is not None and every_s < deadline_s:
+        schedule, deadline_s = assignment.schedule, assignment.deadline_s
+        if isinstance(schedule, Every) and schedule.seconds < deadline_s:
             yield Lint(
                 kind=LintKind.RUNS_OVERLAP,
                 pipeline=pipeline.name,
                 where=assignment.probe.name,
-                message=f"every {_s(every_s)} is shorter than its deadline, {_s(deadline_s)}: "
+                message=f"every {_s(schedule.seconds)} is shorter than its deadline, {_s(deadline_s)}: "
                 "a slow run makes the next one drop out",
             )
 

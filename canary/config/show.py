@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from canary.client.redact import public_url
+from canary.core.schedule import Every
 from canary.core.spec import Assignment, BudgetTest, Hop, Pipeline, Plan
 from canary.core.timeout import Timeout
 from canary.core.units import format_duration
@@ -36,7 +37,8 @@ def _timeout(timeout: Timeout) -> str:
 
 
 def _assignment(assignment: Assignment) -> list[str]:
-    often = f"every {format_duration(assignment.every_s)}" if assignment.every_s else "on demand"
+    schedule = assignment.schedule
+    often = f"every {format_duration(schedule.seconds)}" if isinstance(schedule, Every) else "on demand"
     first = assignment.first_visible_s
     limit = f", first visible within {format_duration(first)}" if first else ""
     head = f"probe {assignment.probe.name}: {often}, deadline {format_duration(assignment.deadline_s)}{limit}"

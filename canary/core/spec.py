@@ -11,7 +11,10 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from canary.core.observation import Json
+from canary.core.route import Maintenance, Receiver, Route
+from canary.core.schedule import Schedule
 from canary.core.secret import Secret
+from canary.core.service import Service
 from canary.core.timeout import Timeout
 
 DEFAULT_DEADLINE_S = 300.0  # of one request; the longest default of the timers that usually stand above an engine
@@ -62,6 +65,7 @@ class Hop:
     accept_encoding: str = "identity"
     tls: Tls | None = None
     proxy: str | None = None
+    metrics_url: str | None = None  # where the engine or gateway shows its own numbers, in Prometheus' text format
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +125,7 @@ class Assignment:
     """One probe in use by one pipeline."""
 
     probe: Probe
-    every_s: float | None = None
+    schedule: Schedule | None = None  # None: only when asked for
     first_visible_s: float | None = None
     deadline_s: float = DEFAULT_DEADLINE_S
     budgets: tuple[BudgetTest, ...] = ()
@@ -155,3 +159,7 @@ class Plan:
     """All that a config says, checked and built."""
 
     pipelines: tuple[Pipeline, ...]
+    receivers: tuple[Receiver, ...] = ()
+    routes: tuple[Route, ...] = ()
+    maintenance: tuple[Maintenance, ...] = ()
+    service: Service = field(default_factory=Service)

@@ -5,6 +5,7 @@ import pytest
 
 from canary.config.estimate import Tokens, describe_estimate, estimates
 from canary.config.probes import canned_probes
+from canary.core.schedule import Every
 from canary.core.spec import Assignment, BudgetTest, Expectation, Hop, Pipeline, Plan, Prices, Probe, QuestionTemplate
 from canary.demo.generation import Model
 from canary.demo.pipeline import WIDE, demo_pipeline
@@ -164,7 +165,9 @@ async def test_a_real_run_costs_no_more_than_usual_and_not_much_less(budgets, hi
 
 def test_a_day_counts_what_is_on_schedule():
     estimate = estimate_of(
-        Assignment(probe=ASK, every_s=3600), Assignment(probe=LONG, every_s=43_200), Assignment(probe=LONG)
+        Assignment(probe=ASK, schedule=Every(seconds=3600)),
+        Assignment(probe=LONG, schedule=Every(seconds=43_200)),
+        Assignment(probe=LONG),
     )
     per_day = Tokens(input=2 * (24 * IN + 2 * (80_000 + IN)), output=2 * 26 * 4000)
     assert (per_day, per_day) == (estimate.usual_per_day, estimate.upper_per_day)
@@ -176,7 +179,9 @@ def test_money_is_per_million_tokens():
 
 def test_lines():
     prices = Prices(input=1, output=10, currency="EUR")
-    estimate = estimate_of(Assignment(probe=ASK, every_s=3600), Assignment(probe=ASK, budgets=(CAP,)), prices=prices)
+    estimate = estimate_of(
+        Assignment(probe=ASK, schedule=Every(seconds=3600)), Assignment(probe=ASK, budgets=(CAP,)), prices=prices
+    )
     assert describe_estimate(estimate) == [
         "ask, every 1 h: 2 requests a run, up to 9,000 tokens (0.08 EUR)",
         (

@@ -6,6 +6,7 @@ import pytest
 from canary.config.lint import LintKind, lint
 from canary.config.load import load_plan
 from canary.config.presets import timeouts_of
+from canary.core.schedule import Every
 from canary.core.spec import Assignment, BudgetTest, Hop, Pipeline, Plan, Probe, QuestionTemplate
 from canary.core.timeout import Clock, StartsAt, Timeout, TimerPhase
 
@@ -220,12 +221,15 @@ def test_a_total_under_the_longest_deadline():
     ],
 )
 def test_runs_that_overlap(every_s: float | None, messages: list[str]):
-    assert messages == [text for _, _, text in found(hop("a"), assignments=(Assignment(probe=PROBE, every_s=every_s),))]
+    schedule = None if every_s is None else Every(seconds=every_s)
+    assignments = (Assignment(probe=PROBE, schedule=schedule),)
+    assert messages == [text for _, _, text in found(hop("a"), assignments=assignments)]
 
 
 def test_more_tokens_than_allowed():
     budget = BudgetTest(parameter="thinking_budget", tokens=64)
-    assignments = (Assignment(probe=PROBE, every_s=43_200), Assignment(probe=PROBE, every_s=43_200, budgets=(budget,)))
+    twice = Every(seconds=43_200)
+    assignments = (Assignment(probe=PROBE, schedule=twice), Assignment(probe=PROBE, schedule=twice, budgets=(budget,)))
     limits = {"tokens_per_run": 7_379, "tokens_per_day": 17_360}
     assert found(hop("a"), assignments=assignments, **limits) == [
         (LintKind.OVER_TOKEN_LIMIT, "chat", "up to 7380 tokens a run may be needed, and tokens_per_run is 7379")

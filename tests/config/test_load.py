@@ -10,6 +10,7 @@ from canary.config.load import load_plan
 from canary.config.show import describe
 from canary.config.source import read
 from canary.core.jsonable import as_json
+from canary.core.schedule import Every
 from canary.core.secret import Secret
 from canary.core.spec import BudgetTest, Expectation, Plan
 from canary.core.timeout import Clock, Outcome, StartsAt, Timeout, TimerPhase
@@ -109,8 +110,8 @@ def test_of_merged_mappings_the_first_wins(tmp_path: Path):
 
 def test_probes_take_defaults_and_their_own(corners: Plan):
     quick, own, tiny = corners.pipelines[0].assignments
-    assert (quick.every_s, quick.first_visible_s, quick.deadline_s) == (600.0, 20.0, 60.0)
-    assert (own.every_s, own.first_visible_s, own.deadline_s) == (86400.0, 30.0, 90.0)
+    assert (quick.schedule, quick.first_visible_s, quick.deadline_s) == (Every(seconds=600.0), 20.0, 60.0)
+    assert (own.schedule, own.first_visible_s, own.deadline_s) == (Every(seconds=86400.0), 30.0, 90.0)
     assert (own.probe.name, own.probe.max_tokens, own.probe.checks) == ("own-probe", 100, ("complete",))
     assert tiny.budgets[0] == BudgetTest(
         parameter="thinking_token_budget",
