@@ -1,7 +1,8 @@
 """Which numbers of an answer are remembered, and under which names: history, baseline and reports all read these.
 
 A number that was not measured is left out, not zero. A first visible text that never came is `zero_visible`, so that
-reports count it and no percentile forgets it.
+reports count it and no percentile forgets it. Where we broke off ourselves, the end is ours and what had not come by
+then might have: neither is told.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Mapping
 
 from canary.core.history import Past
 from canary.core.measurement import Measurement
+from canary.core.observation import Interrupted, StoppedByUs
 from canary.core.run import HopResult, Run
 from canary.core.verdict import Status, worst
 
@@ -17,12 +19,14 @@ from canary.core.verdict import Status, worst
 def values_of(measurement: Measurement) -> Mapping[str, float]:
     """By metric name, which is the measurement's own where it has one. Seconds, tokens, shares from 0 to 1."""
     usage, silence = measurement.usage, measurement.silence
+    first_visible_s = measurement.time_to_first_visible_content_s
+    broke_off = isinstance(measurement.end, StoppedByUs | Interrupted)
     values = {
         "time_to_headers_s": measurement.time_to_headers_s,
         "time_to_first_token_s": measurement.time_to_first_token_s,
         "time_to_first_reasoning_token_s": measurement.time_to_first_reasoning_token_s,
-        "time_to_first_visible_content_s": measurement.time_to_first_visible_content_s,
-        "total_s": measurement.total_s,
+        "time_to_first_visible_content_s": first_visible_s,
+        "total_s": None if broke_off else measurement.total_s,
         "silence_byte_s": silence.byte.longest_s,
         "silence_event_s": silence.event.longest_s,
         "silence_token_s": silence.token.longest_s,
@@ -33,13 +37,16 @@ def values_of(measurement: Measurement) -> Mapping[str, float]:
         "visible_tokens": measurement.visible_tokens.value if measurement.visible_tokens else None,
         "reasoning_to_output_ratio": measurement.reasoning_to_output_ratio,
         "tokens_per_s": measurement.tokens_per_s,
-        "zero_visible": float(measurement.time_to_first_visible_content_s is None),
+        "zero_visible": None if broke_off and first_visible_s is None else float(first_visible_s is None),
     }
     return {name: float(value) for name, value in values.items() if value is not None}
 
 
 def past_of(run: Run, result: HopResult, *, quiet: bool) -> Past:
-    """`quiet`: no incident of this pipeline was open. With a failure, or cut short, an answer is no example to follow."""
+    """`quiet`: no incident of this pipeline was open.
+
+    An answer with a failure, or of a run that was cut short, is no example to follow.
+    """
     fine = worst(result.verdicts) in (Status.PASS, Status.WARN)
     return Past(
         run_id=run.id,

@@ -45,8 +45,7 @@ def check(evidence: Evidence) -> list[Verdict]:
 
 
 def label(timer: Timeout) -> str:
-    """`edge/nginx proxy_read_timeout` where all is known, else the name that it was given."""
-    return f"{timer.hop}/{timer.name}" if timer.hop else timer.name
+    return timer.label
 
 
 def remedy(timer: Timeout) -> str:

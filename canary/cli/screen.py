@@ -45,10 +45,14 @@ def show_result(console: Console, result: HopResult, *, title: str) -> None:
     for row in timeline(result.observation, result.timeouts, width=console.width):
         console.print(row, no_wrap=True, crop=True)
     console.print()
-    console.print(Padding(_numbers(result.measurement, console.width), (0, 0, 1, 0)))
+    show_numbers(console, result.measurement)
     show_verdicts(console, result.verdicts)
     if server := _served_by(result.measurement):
         console.print(Text(f"\nserved by {server}", style="dim"))
+
+
+def show_numbers(console: Console, measurement: Measurement) -> None:
+    console.print(Padding(_numbers(measurement, console.width), (0, 0, 1, 0)))
 
 
 def show_verdicts(console: Console, verdicts: Iterable[Verdict]) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Protocol, TypeVar
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
 from canary.checks.idle_timeout import label
-from canary.cli.screen import STYLES, plain
+from canary.cli.screen import STYLES, plain, shown
 from canary.cli.timeline import LABEL_COLUMNS, axis_row, legend, stream_row, timer_row
 from canary.core.finding import Finding, Severity
 from canary.core.run import HopResult, Run
@@ -18,32 +19,54 @@ from canary.core.units import plural
 from canary.core.verdict import Status, Verdict
 from canary.wire.curl import curl
 
-_SEVERITY_STYLES = {Severity.CRITICAL: "bold red", Severity.WARNING: "bold yellow"}
+SEVERITY_STYLES = {Severity.CRITICAL: "bold red", Severity.WARNING: "bold yellow"}
 _MOST_NAME_COLUMNS = 34
+
+
+class Judged(Protocol):
+    """One request of a run, with or without its stream."""
+
+    @property
+    def hop(self) -> str: ...
+
+    @property
+    def variant(self) -> str: ...
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]: ...
+
+
+_Result = TypeVar("_Result", bound=Judged)
 
 
 def show_run(console: Console, run: Run, *, every_verdict: bool = False) -> None:
     """From the user down, like the path; the requests of one hop below each other."""
     console.print(Text(plain(f"{run.pipeline}, {run.probe}, run {run.id}"), style="bold"))
     console.print()
+    show_waterfall(console, run)
+    show_findings(console, run)
+    show_verdicts_by_hop(console, run.results, every_verdict=every_verdict)
+    console.print()
+
+
+def show_waterfall(console: Console, run: Run) -> None:
     for row in waterfall(run, width=console.width):
         console.print(row, no_wrap=True, crop=True)
-    console.print()
-    _show_findings(console, run)
-    _show_verdicts(console, run, every_verdict=every_verdict)
     console.print()
 
 
 def waterfall(run: Run, *, width: int) -> list[Text]:
     """A row per request, the timers that the top one's stream is held against, an axis, a legend."""
-    results = top_down(run)
+    results = top_down(run.results)
     fatal = {verdict.subject or "" for result in results for verdict in result.verdicts if _fires(verdict)}
-    names = max(map(len, [*map(_name, results), *fatal]))
+    names = max(map(len, [*map(request_name, results), *fatal]))
     label_columns = min(max(names + 2, LABEL_COLUMNS), _MOST_NAME_COLUMNS)
     columns = max(width - label_columns, 10)
     span_s = max(result.measurement.total_s for result in results) or 0.001
     streams = [
-        stream_row(_name(result), result.observation, span_s=span_s, columns=columns, label_columns=label_columns)
+        stream_row(
+            request_name(result), result.observation, span_s=span_s, columns=columns, label_columns=label_columns
+        )
         for result in results
     ]
     return [
@@ -66,13 +89,13 @@ def _fitting(key: Text, *, label_columns: int, width: int) -> list[Text]:
     return lines
 
 
-def top_down(run: Run) -> list[HopResult]:
+def top_down(results: Sequence[_Result]) -> list[_Result]:
     """Hops were asked from the engine up; people read from the user down. A hop's requests stay in their order."""
-    hops = list(dict.fromkeys(result.hop for result in run.results))
-    return [result for hop in reversed(hops) for result in run.results if result.hop == hop]
+    hops = list(dict.fromkeys(result.hop for result in results))
+    return [result for hop in reversed(hops) for result in results if result.hop == hop]
 
 
-def _name(result: HopResult) -> str:
+def request_name(result: Judged) -> str:
     return result.hop if result.variant == "plain" else f"{result.hop} {result.variant}"
 
 
@@ -93,18 +116,18 @@ def _fires(verdict: Verdict) -> bool:
     return verdict.check == "idle_timeout" and verdict.status is Status.FAIL
 
 
-def _show_findings(console: Console, run: Run) -> None:
-    if not run.findings:
-        return
+def show_findings(console: Console, run: Run) -> None:
+    """Each with the command that repeats its request, where that is known."""
     for finding in run.findings:
         console.print(_headline(finding))
         console.print(Padding(Text(plain(finding.message)), (0, 0, 0, 2), expand=False))
-        console.print(Text(f"  {repeat(finding, run)}", style="dim"), soft_wrap=True)
+        if command := repeat(finding, run):
+            console.print(Text(f"  {shown(command)}", style="dim"), soft_wrap=True)
         console.print()
 
 
 def repeat(finding: Finding, run: Run) -> str | None:
-    """The request at the origin as a curl command, without its credentials."""
+    """The request at the origin as a curl command, without its credentials; None where that is not known."""
     results = (result for result in run.results if (result.hop, result.variant) == (finding.origin, finding.variant))
     result = next(results, None)
     return curl(result.observation.exchange) if result else None
@@ -114,24 +137,26 @@ def _headline(finding: Finding) -> Text:
     where = f"between {finding.edge[0]} and {finding.edge[1]}" if finding.edge else f"at {finding.origin}"
     if finding.at_or_below:
         where = f"at or below {finding.origin}"
-    line = Text(f"{finding.severity.value.upper()} ", style=_SEVERITY_STYLES[finding.severity])
+    line = Text(f"{finding.severity.value.upper()} ", style=SEVERITY_STYLES[finding.severity])
     return line.append(f"{finding.check} {finding.reason}, {where}", style="bold")
 
 
-def _show_verdicts(console: Console, run: Run, *, every_verdict: bool) -> None:
-    """Those that are not PASS, by hop; a run without any says so."""
-    shown = [
+def show_verdicts_by_hop(console: Console, results: Sequence[Judged], *, every_verdict: bool) -> None:
+    """Those that are not PASS; a run without any says so."""
+    told = [
         (result, verdict)
-        for result in top_down(run)
+        for result in top_down(results)
         for verdict in result.verdicts
         if every_verdict or verdict.status is not Status.PASS
     ]
-    if not shown:
-        count = sum(len(result.verdicts) for result in run.results)
+    count = sum(len(result.verdicts) for result in results)
+    if not count:
+        console.print(Text("nothing was judged", style=STYLES[Status.UNKNOWN]))
+    elif not told:
         console.print(Text(f"all {plural(count, 'verdict')} pass", style=STYLES[Status.PASS]))
     alike: dict[tuple[str, Status, str], list[str]] = defaultdict(list)
-    for result, verdict in shown:
-        alike[_name(result), verdict.status, plain(verdict.message)].append(f"{verdict.check} {verdict.reason}")
+    for result, verdict in told:
+        alike[request_name(result), verdict.status, plain(verdict.message)].append(f"{verdict.check} {verdict.reason}")
     for (name, status, message), checks in alike.items():
         line = Text(f"{status.value:<8}", style=STYLES[status]).append(f"{name} ", style="bold")
         console.print(line.append(f"{_checks(checks)}: {message}"))

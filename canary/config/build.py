@@ -6,17 +6,19 @@ A hop's own value wins over the pipeline's defaults; paths become absolute here,
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path as File
 from types import MappingProxyType
 from typing import TypeVar
 
 from canary.config import schema
+from canary.config.build_alerts import receiver_of, route_of, said, window_of
+from canary.config.build_service import build_service
 from canary.config.presets import timeouts_of
 from canary.config.rules import probe_of
 from canary.core.body import merged
-from canary.core.schedule import Every, Schedule
+from canary.core.schedule import Cron, Every, Schedule
 from canary.core.secret import Secret
 from canary.core.spec import DEFAULT_DEADLINE_S, Assignment, BudgetTest, Expectation, Hop, Pipeline, Plan, Prices, Tls
 from canary.core.timeout import Clock, Outcome, StartsAt, Timeout, TimerPhase
@@ -24,9 +26,15 @@ from canary.core.timeout import Clock, Outcome, StartsAt, Timeout, TimerPhase
 _Value = TypeVar("_Value")
 
 
-def build(files: Iterable[tuple[File, schema.ConfigFile]]) -> Plan:
-    """`files`: each with the folder that its relative paths start from."""
-    return Plan(pipelines=tuple(_pipeline(section, folder) for folder, file in files for section in file.pipelines))
+def build(files: Sequence[tuple[File, schema.ConfigFile]]) -> Plan:
+    """`files`: each with the folder that its relative paths start from. Routes keep the order of the files."""
+    return Plan(
+        pipelines=tuple(_pipeline(section, folder) for folder, file in files for section in file.pipelines),
+        receivers=tuple(receiver_of(section) for _, file in files for section in file.receivers),
+        routes=tuple(route_of(section) for _, file in files for section in file.routes),
+        maintenance=tuple(window_of(section) for _, file in files for section in file.maintenance),
+        service=build_service(files),
+    )
 
 
 def _pipeline(section: schema.PipelineSection, folder: File) -> Pipeline:
@@ -64,6 +72,7 @@ def _hop(section: schema.HopSection, defaults: schema.DefaultsSection, folder: F
         accept_encoding=section.accept_encoding or plain.accept_encoding,
         tls=_tls(section.tls, folder) if section.tls else None,
         proxy=section.proxy,
+        metrics_url=section.metrics_url,
     )
 
 
@@ -130,15 +139,22 @@ def _assignment(section: schema.ProbeSection, defaults: schema.DefaultsSection, 
     )
     return Assignment(
         probe=probe,
-        schedule=_schedule(_first(section.every, defaults.every)),
+        schedule=_schedule(section, defaults),
         first_visible_s=_first(section.first_visible, defaults.first_visible),
         deadline_s=_first(section.deadline, defaults.deadline) or DEFAULT_DEADLINE_S,
         budgets=tuple(_budget(entry) for entry in section.budgets),
     )
 
 
-def _schedule(every_s: float | None) -> Schedule | None:
-    return Every(seconds=every_s) if every_s is not None else None
+def _schedule(section: schema.ProbeSection, defaults: schema.DefaultsSection) -> Schedule | None:
+    """The probe's own way to say when takes the place of the defaults' one."""
+    way = section if section.every is not None or section.cron is not None else defaults
+    jitter = said({"jitter_s": _first(section.jitter, defaults.jitter)})
+    if way.every is not None:
+        return Every(seconds=way.every, **jitter)
+    if way.cron is None:
+        return None
+    return Cron(expression=way.cron, **said({"timezone": _first(section.timezone, defaults.timezone)}), **jitter)
 
 
 def _first(*values: _Value | None) -> _Value | None:

@@ -16,8 +16,9 @@ from canary.core.observation import Json
 
 Path = tuple[str | int, ...]  # where a value stands in a document: ("pipelines", 0, "name")
 
-_SECRET_PARTS = frozenset({"auth", "headers"})
-_URL_PARTS = frozenset({"url", "proxy"})
+_SECRET_PARTS = frozenset({"auth", "headers", "receivers", "token", "password"})
+_SECRET_PLACES = frozenset({("heartbeat",), ("heartbeat", "url"), ("listen",)})
+_URL = re.compile(r"[\w+.-]*://")
 _REFERENCE_ALONE = re.compile(r"\$\{[^}]*\}")
 _LONGEST_QUOTE = 60
 _PLAIN_KEY = re.compile(r"[\w-]+")
@@ -81,14 +82,14 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
 
 
 def shown(path: Path, value: Json) -> str:
-    """What was found, in words. Text below `auth` and `headers` is never repeated; of a URL, no user info or query."""
+    """What was found, in words. Text where secrets stand is never repeated; of a URL, no user info or query."""
     match value:
         case None:
             return "nothing"
         case bool():
             return "true" if value else "false"
         case int() | float():
-            return "a number" if _SECRET_PARTS & set(path) else str(value)
+            return "a number" if _secret(path) else str(value)
         case list():
             return "a list" if value else "an empty list"
         case dict():
@@ -100,8 +101,12 @@ def shown(path: Path, value: Json) -> str:
 def _shown_text(path: Path, text: str) -> str:
     if not text.strip():
         return "empty text"
-    if _SECRET_PARTS & set(path) and not _REFERENCE_ALONE.fullmatch(text):
+    if _secret(path) and not _REFERENCE_ALONE.fullmatch(text):
         return "plain text"
-    if _URL_PARTS & set(path):
-        return quoted(re.sub(r"\?.*", "?…", re.sub(r"//[^/]*@", "//…@", text), flags=re.DOTALL))
+    if _URL.match(text):
+        return quoted(re.sub(r"\?.*", "?…", re.sub(r"//[^?]*@", "//…@", text), flags=re.DOTALL))
     return quoted(text)
+
+
+def _secret(path: Path) -> bool:
+    return path in _SECRET_PLACES or not _SECRET_PARTS.isdisjoint(path)

@@ -22,7 +22,7 @@ from canary.core.units import parse_duration
 
 UNFIT = "unfit"  # the type of our own errors; their context holds `expected` and perhaps `found` and `suggestion`
 
-_DURATION_SCHEMA = {
+DURATION_SCHEMA = {
     "anyOf": [
         {"type": "string", "pattern": r"^((\d+(\.\d+)?(ms|s|m|h|d))+|\d+(\.\d+)?|\$\{.+\})$"},
         {"type": "number", "exclusiveMinimum": 0},
@@ -44,7 +44,7 @@ def opened(value: object) -> object:
     return value.reveal() if isinstance(value, Secret) else value
 
 
-def _seconds(value: object) -> float:
+def seconds_of(value: object) -> float:
     value = opened(value)
     expected = "a duration like 30s, 250ms, 5m or 1h30m, or a number of seconds"
     if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -64,10 +64,10 @@ def _positive(seconds: float) -> float:
 
 def _limit(value: object) -> float:
     """`off` is a limit that is never reached."""
-    return math.inf if value == "off" else _positive(_seconds(value))
+    return math.inf if value == "off" else _positive(seconds_of(value))
 
 
-def _text(value: object) -> str:
+def text_of(value: object) -> str:
     value = opened(value)
     if isinstance(value, bool | int | float):
         word = str(value).lower() if isinstance(value, bool) else value
@@ -90,6 +90,12 @@ def known(kind: str, choices: Callable[[], Iterable[str]]) -> Callable[[str], st
     return check
 
 
+def named(kind: str, table: Iterable[str]) -> tuple[AfterValidator, WithJsonSchema]:
+    """What makes a text a name out of a table that does not change."""
+    names = sorted(table)
+    return AfterValidator(known(kind, lambda: names)), WithJsonSchema({"enum": names})
+
+
 def header_text(value: object, *, secret: bool = False) -> None:
     """Raises where a value cannot stand in a header. The message never holds the value."""
     text = opened(value)
@@ -103,8 +109,11 @@ def header_text(value: object, *, secret: bool = False) -> None:
 
 
 def _secret(value: object) -> Secret:
+    """The message never holds what stands in a secret's place, wherever that is."""
     if not isinstance(value, Secret):
-        raise unfit("a secret that stands outside of the config", suggestion="write ${env:NAME} or ${file:PATH}")
+        found = "plain text" if isinstance(value, str) and value.strip() else None
+        hint = "write ${env:NAME} or ${file:PATH}"
+        raise unfit("a secret that stands outside of the config", found=found, suggestion=hint)
     header_text(value, secret=True)
     return value
 
@@ -153,7 +162,7 @@ def _finite_json(value: Json) -> Json:
 
 
 def _level(value: object) -> str | bool:
-    return value if isinstance(value, bool) else _text(value)
+    return value if isinstance(value, bool) else text_of(value)
 
 
 def _body(value: Json) -> dict[str, Json]:
@@ -169,22 +178,23 @@ def _expect_form(value: object) -> str:
 ALIKE, BY_HOP = "<one>", "<by hop>"  # tags that no key of a document equals
 _TEXT_SCHEMA = {"type": "string", "minLength": 1}
 
-Text: TypeAlias = Annotated[str, PlainValidator(_text), WithJsonSchema(_TEXT_SCHEMA)]
+Text: TypeAlias = Annotated[str, PlainValidator(text_of), WithJsonSchema(_TEXT_SCHEMA)]
 Duration: TypeAlias = Annotated[
-    float, PlainValidator(_seconds), AfterValidator(_positive), WithJsonSchema(_DURATION_SCHEMA)
+    float, PlainValidator(seconds_of), AfterValidator(_positive), WithJsonSchema(DURATION_SCHEMA)
 ]
 Limit: TypeAlias = Annotated[
-    float, PlainValidator(_limit), WithJsonSchema({"anyOf": [*_DURATION_SCHEMA["anyOf"], {"const": "off"}]})
+    float, PlainValidator(_limit), WithJsonSchema({"anyOf": [*DURATION_SCHEMA["anyOf"], {"const": "off"}]})
 ]
 SecretText: TypeAlias = Annotated[
     Secret, PlainValidator(_secret), WithJsonSchema({"type": "string", "pattern": r"\$\{(env|file):[^}]+\}"})
 ]
 HeaderName: TypeAlias = Annotated[Text, AfterValidator(_header_name)]
 HeaderValue: TypeAlias = Annotated[str | Secret, PlainValidator(_header_value), WithJsonSchema(_TEXT_SCHEMA)]
+Headers: TypeAlias = dict[HeaderName, HeaderValue]
 HeaderText: TypeAlias = Annotated[Text, AfterValidator(_header_line)]
 Url: TypeAlias = Annotated[
     str,
-    PlainValidator(_text),
+    PlainValidator(text_of),
     AfterValidator(_url),
     WithJsonSchema({"type": "string", "pattern": r"^(https?://|\$\{)"}),
 ]
@@ -197,7 +207,7 @@ def _expectation(value: object) -> Expectation:
     if isinstance(value, list):
         msg = f"{one_of(names)}, or a mapping from hop to one of them"
         raise unfit(msg)
-    word = _text(value)
+    word = text_of(value)
     if word not in names:
         raise unfit(one_of(names), suggestion=did_you_mean(word, names))
     return Expectation(word)

@@ -17,7 +17,7 @@ from canary.core.spec import Tls
 # What acts only on requests of ours; at a hop without a url it would be a setting that does nothing.
 _OF_PROBED = (
     "protocol", "model", "auth", "headers", "body", "forwards_reasoning", "inline_reasoning", "accept_encoding", "tls",
-    "proxy",
+    "proxy", "metrics_url",
 )  # fmt: skip
 _WAYS = ("bearer", "basic", "header")
 _CREDENTIAL = re.compile(
@@ -37,6 +37,7 @@ def hop_problems(hop: View) -> Iterator[Problem]:
     yield from header_problems(hop.at("headers"))
     yield from _url(hop.at("url"), "a user and password go into auth: {basic: …}")
     yield from _url(hop.at("proxy"), "a proxy that asks for a password is not supported")
+    yield from _url(hop.at("metrics_url"), "metrics behind a password are not supported")
     yield from credentials_in_body(hop.at("body"))
     yield from _timeouts(hop.at("timeouts"))
     yield from _tls(hop.at("tls"))

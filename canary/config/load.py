@@ -18,12 +18,16 @@ from pydantic import ValidationError
 from canary.config.build import build
 from canary.config.errors import ConfigError, Path, Problem, shown
 from canary.config.probes import ProbeError
+from canary.config.receiver_rules import receiver_problems
 from canary.config.references import resolved
-from canary.config.rules import file_problems, repeated
+from canary.config.route_rules import route_problems
+from canary.config.rules import file_problems
 from canary.config.schema import ConfigFile
+from canary.config.series import MAX_SERIES, series_of
+from canary.config.service_rules import service_problems
 from canary.config.source import Document, is_file, read
 from canary.config.translate import problems_of
-from canary.config.view import View
+from canary.config.view import View, repeated
 from canary.core.spec import Plan
 
 _SUFFIXES = (".yaml", ".yml")
@@ -36,16 +40,19 @@ def load_plan(paths: Sequence[File], *, env: Mapping[str, str]) -> Plan:
         files.add_named(path)
     checked = [_checked(document, env) for document in files.documents]
     views = [view for view, _ in checked]
-    problems = [*files.problems, *(p for d in files.documents for p in d.problems), *_same_names(views)]
+    problems = [*files.problems, *(p for d in files.documents for p in d.problems), *_together(views)]
     if not problems and not any(view.at("pipelines").data for view in views):
         named = " ".join(map(str, paths)) or "no file"
         problems = [Problem(file=named, found="no pipeline", expected='at least one below "pipelines"')]
     if problems:
         raise ConfigError(_in_order(problems, [document.file for document in files.documents]))
     try:
-        return build((view.document.folder, config) for view, config in checked if config is not None)
+        plan = build([(view.document.folder, config) for view, config in checked if config is not None])
     except ProbeError as error:  # a probe file that somebody is saving right now: it was whole a moment ago
         raise ConfigError(error.problems) from None
+    if too_many := list(_too_many_series(plan, views)):
+        raise ConfigError(too_many)
+    return plan
 
 
 @dataclass(slots=True)
@@ -120,6 +127,26 @@ def _checked(document: Document, env: Mapping[str, str]) -> tuple[View, ConfigFi
         problems += problems_of(error, document, ConfigFile)
     document.problems += [problem for problem in problems if problem.path not in told]
     return view, config
+
+
+def _together(views: Sequence[View]) -> Iterator[Problem]:
+    yield from _same_names(views)
+    yield from receiver_problems(views)
+    yield from route_problems(views)
+    yield from service_problems(views)
+
+
+def _too_many_series(plan: Plan, views: Sequence[View]) -> Iterator[Problem]:
+    """Said at the pipeline that makes most of them."""
+    counts = [series_of(pipeline) for pipeline in plan.pipelines]
+    if sum(counts) > MAX_SERIES:
+        places = [pipeline for view in views for pipeline in view.at("pipelines").items()]
+        worst = max(range(len(counts)), key=counts.__getitem__)
+        yield places[worst].problem(
+            f"{sum(counts):,} time series in the whole config, {counts[worst]:,} of them here",
+            f"at most {MAX_SERIES:,}",
+            "each hop, probe and budget multiplies them: probe fewer hops, or split the config over several canaries",
+        )
 
 
 def _same_names(views: Sequence[View]) -> Iterator[Problem]:

@@ -13,10 +13,11 @@ from canary.config.budget_rules import budget_problems
 from canary.config.errors import Problem, did_you_mean, one_of, shown
 from canary.config.hop_rules import credentials_in_body, header_problems, hop_problems
 from canary.config.probes import ProbeError, canned_probes, load_probe
+from canary.config.schedule_rules import schedule_problems, seconds
 from canary.config.source import is_file
-from canary.config.view import View
+from canary.config.view import View, repeated
 from canary.core.spec import DEFAULT_DEADLINE_S, Probe
-from canary.core.units import format_duration, parse_duration
+from canary.core.units import format_duration
 
 
 def file_problems(root: View) -> Iterator[Problem]:
@@ -25,6 +26,7 @@ def file_problems(root: View) -> Iterator[Problem]:
         yield from header_problems(pipeline.at("defaults").at("headers"))
         yield from credentials_in_body(pipeline.at("defaults").at("body"))
         yield from _probes(pipeline)
+        yield from schedule_problems(pipeline)
 
 
 def is_path(use: str) -> bool:
@@ -34,16 +36,6 @@ def is_path(use: str) -> bool:
 def probe_of(use: str, folder: File) -> Probe:
     """The probe that `use` names. Raises KeyError for no canned probe, ProbeError for a file that does not hold."""
     return load_probe(folder / use) if is_path(use) else canned_probes()[use]
-
-
-def repeated(places: Iterator[tuple[View, object]], found: str, expected: str) -> Iterator[Problem]:
-    """A problem at each place whose value stood before. Values of None do not count."""
-    seen = set()
-    for place, value in places:
-        if value in seen:
-            yield place.problem(found, expected)
-        if value is not None:
-            seen.add(value)
 
 
 def _hops(pipeline: View) -> Iterator[Problem]:
@@ -86,7 +78,7 @@ def _use(probe: View) -> Iterator[Problem]:
 
 
 def _first_visible(probe: View, defaults: View) -> Iterator[Problem]:
-    first, deadline = (_seconds(probe, defaults, key) for key in ("first_visible", "deadline"))
+    first, deadline = (seconds(probe if probe.has(key) else defaults, key) for key in ("first_visible", "deadline"))
     if deadline is None and not any(place.has("deadline") for place in (probe, defaults)):
         deadline = DEFAULT_DEADLINE_S
     if first is not None and deadline is not None and first > deadline:
@@ -95,15 +87,6 @@ def _first_visible(probe: View, defaults: View) -> Iterator[Problem]:
             f"first_visible {format_duration(first)} and deadline {format_duration(deadline)}",
             "a first_visible within the deadline",
         )
-
-
-def _seconds(probe: View, defaults: View, key: str) -> float | None:
-    place = probe if probe.has(key) else defaults
-    value = place.at(key).data
-    try:
-        return parse_duration(place.text(key) or str(value)) if value is not None else None
-    except ValueError:
-        return None
 
 
 def _budgets(budgets: View, pipeline: View) -> Iterator[Problem]:

@@ -4,12 +4,13 @@ The descriptions are what an editor shows (`canary schema`). What several values
 `canary.config.rules`; how a file becomes a plan in `canary.config.build`.
 """
 
+# ruff: noqa: RUF012  # pydantic copies defaults, and ruff does not see that an imported base is a model
+
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Annotated, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PositiveInt, WithJsonSchema
+from pydantic import AfterValidator, Field, PositiveInt, WithJsonSchema
 
 from canary.checks import CHECKS
 from canary.config.fields import (
@@ -17,25 +18,26 @@ from canary.config.fields import (
     Duration,
     Expect,
     HeaderName,
+    Headers,
     HeaderText,
-    HeaderValue,
     Level,
     Limit,
     SecretText,
     Text,
     Url,
-    known,
+    named,
     unfit,
 )
 from canary.config.presets import UnknownPresetError, preset_named, presets
+from canary.config.receivers import ReceiverSection
+from canary.config.routes import MaintenanceSection, RouteSection
+from canary.config.section import Section
+from canary.config.service import HeartbeatSection, ListenSection, LogSection, OwnNetworkSection, StorageSection
+from canary.config.service_fields import LabelName
+from canary.config.time_fields import CronText, Interval, Span, ZoneName
 from canary.core.timeout import Clock, Outcome, StartsAt
 from canary.wire import WIRES
 from canary.wire.budgets import BUDGETS
-
-
-def _named(kind: str, table: Iterable[str]) -> tuple[AfterValidator, WithJsonSchema]:
-    names = sorted(table)
-    return AfterValidator(known(kind, lambda: names)), WithJsonSchema({"enum": names})
 
 
 def _preset(name: str) -> str:
@@ -46,22 +48,15 @@ def _preset(name: str) -> str:
         raise unfit("a known preset", suggestion=near) from None
 
 
-ProtocolName: TypeAlias = Annotated[Text, *_named("protocol", WIRES)]
-CheckName: TypeAlias = Annotated[Text, *_named("check", CHECKS)]
-ParameterName: TypeAlias = Annotated[Text, *_named("budget parameter", BUDGETS)]
+ProtocolName: TypeAlias = Annotated[Text, *named("protocol", WIRES)]
+CheckName: TypeAlias = Annotated[Text, *named("check", CHECKS)]
+ParameterName: TypeAlias = Annotated[Text, *named("budget parameter", BUDGETS)]
 PresetName: TypeAlias = Annotated[
     Text, AfterValidator(_preset), WithJsonSchema({"type": "string", "examples": list(presets())})
 ]
-ClockName: TypeAlias = Annotated[Text, *_named("clock", map(str, Clock))]
-StartName: TypeAlias = Annotated[Text, *_named("start", map(str, StartsAt))]
-OutcomeName: TypeAlias = Annotated[Text, *_named("outcome", map(str, Outcome))]
-Headers: TypeAlias = dict[HeaderName, HeaderValue]
-
-
-class Section(BaseModel):
-    """A mapping of the config."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
+ClockName: TypeAlias = Annotated[Text, *named("clock", map(str, Clock))]
+StartName: TypeAlias = Annotated[Text, *named("start", map(str, StartsAt))]
+OutcomeName: TypeAlias = Annotated[Text, *named("outcome", map(str, Outcome))]
 
 
 class Basic(Section):
@@ -154,6 +149,8 @@ class HopSection(Section):
     """Certificates."""
     proxy: Url | None = None
     """An HTTP proxy to go through."""
+    metrics_url: Url | None = None
+    """Where the engine or gateway shows its own numbers (vLLM, SGLang, LiteLLM); read before and after its answer."""
 
 
 class DefaultsSection(Section):
@@ -167,8 +164,14 @@ class DefaultsSection(Section):
     """Sent to every hop; a hop's own win."""
     body: Body = {}
     """More fields of every hop's request body; a hop's own win, field by field."""
-    every: Duration | None = None
-    """Of every probe."""
+    every: Interval | None = None
+    """Of every probe that has neither every nor cron."""
+    cron: CronText | None = None
+    """Of every probe that has neither every nor cron."""
+    timezone: ZoneName | None = None
+    """Of every cron; UTC by default."""
+    jitter: Span | None = None
+    """Of every probe on a schedule."""
     first_visible: Duration | None = None
     """Of every probe."""
     deadline: Duration | None = None
@@ -195,8 +198,14 @@ class ProbeSection(Section):
 
     use: Text
     """The name of a canned probe, or the path of a probe file relative to this file."""
-    every: Duration | None = None
-    """How often. It counts in the cost estimate; nothing runs on a schedule yet."""
+    every: Interval | None = None
+    """How often it runs. Without every and cron it runs only when asked for."""
+    cron: CronText | None = None
+    """When it runs, instead of every: five fields as in crontab(5), minute first; 0 and 7 are Sunday."""
+    timezone: ZoneName | None = None
+    """The time zone of cron, like Europe/Berlin; UTC by default."""
+    jitter: Span | None = None
+    """The most by which each run is moved at random, so that probes do not meet."""
     first_visible: Duration | None = None
     """The longest acceptable wait for the first visible text."""
     deadline: Duration | None = None
@@ -225,8 +234,8 @@ class PipelineSection(Section):
 
     name: Text
     """What to call it; unique in the config."""
-    labels: dict[str, Text] = {}
-    """Free labels."""
+    labels: dict[LabelName, Text] = {}
+    """What routes, silences and windows can match, besides its name."""
     hops: Annotated[list[HopSection], Field(min_length=1)]
     """In the order of the path, from the user down to the engine."""
     defaults: DefaultsSection = DefaultsSection()
@@ -238,9 +247,9 @@ class PipelineSection(Section):
     prices: PricesSection | None = None
     """For the cost estimate."""
     tokens_per_run: PositiveInt | None = None
-    """`canary check` warns where one run may use more."""
+    """Probes of which one run may use more are not run on schedule; `canary check` says which."""
     tokens_per_day: PositiveInt | None = None
-    """`canary check` warns where all runs of a day may use more."""
+    """Once the day's runs have used as much, costly probes wait for the next day; `canary check` warns ahead."""
 
 
 class ConfigFile(Section):
@@ -250,3 +259,25 @@ class ConfigFile(Section):
     """More config files, relative to this one."""
     pipelines: list[PipelineSection] = []
     """What to watch."""
+    receivers: list[ReceiverSection] = []  # type: ignore[valid-type]  # made from NOTIFIERS
+    """Whom to tell."""
+    routes: list[RouteSection] = []
+    """Who is told of what. The first that fits decides; without routes a single receiver gets everything."""
+    maintenance: list[MaintenanceSection] = []
+    """Planned times in which nobody is told."""
+    listen: ListenSection | None = None
+    """Where the pages, the API and /metrics are."""
+    storage: StorageSection | None = None
+    """Where history is kept, and how much of it."""
+    heartbeat: HeartbeatSection | None = None
+    """A URL that hears from us as long as all is well."""
+    own_network: OwnNetworkSection | None = None
+    """How to tell our own network's failure from a target's."""
+    shutdown_grace: Duration | None = None
+    """How long runs may take to end once we are told to stop; 60s by default."""
+    concurrent_runs: PositiveInt | None = None
+    """How many runs may go on at once; 4 by default."""
+    log: LogSection | None = None
+    """What the log looks like."""
+    include_content: bool | None = None
+    """true: prompts and answers may stand in messages; false by default."""

@@ -39,7 +39,8 @@ def _problem(detail: ErrorDetails, document: Document, root: type[BaseModel]) ->
             name = str(detail["loc"][-1])
             return _at(document, path, f"no {quoted(name)}", "it: this key is required")
         case "extra_forbidden":
-            keys = sorted(_model_at(root, path[:-1]).model_fields)
+            fields = _model_at(root, path[:-1]).model_fields
+            keys = sorted(field.alias or key for key, field in fields.items())
             name = str(path[-1])
             line = document.key_lines.get(path)
             hint = did_you_mean(name, keys)

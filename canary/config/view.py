@@ -6,7 +6,7 @@ on a shape; what has not the shape that a rule looks for is the schema's busines
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from canary.config.errors import Path, Problem
@@ -65,3 +65,13 @@ class View:
             expected=expected,
             suggestion=suggestion,
         )
+
+
+def repeated(places: Iterable[tuple[View, object]], found: str, expected: str) -> Iterator[Problem]:
+    """A problem at each place whose value stood before. Values of None do not count."""
+    seen = set()
+    for place, value in places:
+        if value in seen:
+            yield place.problem(found, expected)
+        if value is not None:
+            seen.add(value)

@@ -78,11 +78,13 @@ class Transition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """A receiver was told this at that time."""
+    """A receiver was told this at that time, when the page was as severe and reached as far as this."""
 
     receiver: str
     at: datetime
     reason: str
+    severity: Severity | None = None
+    affected: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +92,8 @@ class Page:
     """What people are told about as one thing. `members`: ids of incidents that fire now; `affected`: hops, top first.
 
     `changes`: when it opened or closed within the last hour, for flapping; `flapping`: said once, then quiet until it
-    settles. `told`: what each receiver was told last.
+    settles. Flapping without members it is not over yet: people still have to hear how it ended. `told`: when each
+    receiver last heard each reason, oldest first; from RESOLVED on it begins anew.
     """
 
     id: str

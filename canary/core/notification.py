@@ -21,6 +21,7 @@ class Reason(StrEnum):
     ACKNOWLEDGED = "acknowledged"
     FLAPPING = "flapping"
     RESOLVED = "resolved"
+    TEST = "test"  # a person asked whether messages arrive
     # not told:
     NOTHING_NEW = "nothing_new"
     NOT_ENOUGH_FAILURES = "not_enough_failures"
@@ -100,9 +101,13 @@ class Withheld:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """`handle`: what the receiver needs to change or follow up its message (Slack: channel and ts), as JSON text."""
+    """`handle`: what the receiver needs to change or follow up its message (Slack: channel and ts), as JSON text.
+
+    `note`: what did not work although the message arrived, like a picture.
+    """
 
     handle: str | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from ipaddress import ip_address
 
 from canary.core.secret import Secret
 
@@ -65,3 +66,18 @@ class Service:
     concurrent_runs: int = 4
     log_format: LogFormat | None = None  # None: console on a terminal, else JSON
     include_content: bool = False  # prompts and answers in messages
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches a socket bound to `host`. A name other than `localhost` could be anything."""
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def bind_refusal(listen: Listen) -> str | None:
+    """Why this must not be listened at, or None. Without a token only loopback addresses are safe."""
+    if listen.token is not None or is_loopback(listen.host):
+        return None
+    return f"{listen.host or 'every address'} can be reached from elsewhere, so listening there needs a token"

@@ -64,7 +64,8 @@ class Readiness:
 class Snapshot:
     """`counters` and `distributions` only grow while the process lives; those of what the plan no longer has are gone.
 
-    `next_runs`: by (pipeline, probe).
+    `next_runs`: by (pipeline, probe). `tokens_today`: used by each pipeline that has a limit, since midnight UTC.
+    `waiting`, `dead_letters`: notifications not yet delivered, and given up within the last day.
     """
 
     at: datetime
@@ -81,4 +82,8 @@ class Snapshot:
     loop_lag_s: float = 0.0
     last_reload_ok: bool = True
     last_reload_at: datetime | None = None
+    tokens_today: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    waiting: int = 0
+    dead_letters: int = 0
+    store_up: bool = True
     readiness: Readiness = field(default_factory=Readiness)

@@ -65,6 +65,11 @@ class Timeout:
     setting: str | None = None
     source: str | None = None
 
+    @property
+    def label(self) -> str:
+        """`edge/nginx proxy_read_timeout` where all is known, else the name that it was given."""
+        return f"{self.hop}/{self.name}" if self.hop else self.name
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fires:

@@ -1,4 +1,4 @@
-"""How durations and counts are written and read, in one place.
+"""How durations, sizes and counts are written and read, in one place.
 
 Inside the program a duration is a float of seconds in a name that ends in `_s`. People write `30s`, `5m`, `1h30m`
 and read `0.31 s`, `97.4 s`, `4 min 10 s`.
@@ -10,6 +10,8 @@ import re
 
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?(|k|M|G|T|Ki|Mi|Gi|Ti)B?", re.IGNORECASE)
+_SIZE_UNITS = ("", "k", "m", "g", "t")
 
 
 def parse_duration(text: str) -> float:
@@ -48,3 +50,21 @@ def format_duration(seconds: float) -> str:
 def plural(count: int, noun: str) -> str:
     """`1 token`, `12 tokens`, `0 tokens`: for nouns that take an s."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def parse_size(text: str) -> int:
+    """Bytes of `2GB` (2 * 1000**3), `2GiB` (2 * 1024**3), `500 MB` or `4096`. Raises ValueError with examples."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        msg = f"{text!r} is not a size; write it like 500MB, 2GB or 2GiB"
+        raise ValueError(msg)
+    unit = match[2].lower()
+    return round(float(match[1]) * (1024 if unit.endswith("i") else 1000) ** _SIZE_UNITS.index(unit.removesuffix("i")))
+
+
+def format_size(size: int) -> str:
+    """Three significant figures for people: `512 B`, `2.5 MB`, `2 GB`."""
+    value, unit = float(size), 0
+    while value >= 999.5 and unit < len(_SIZE_UNITS) - 1:
+        value, unit = value / 1000, unit + 1
+    return f"{value:.3g} {_SIZE_UNITS[unit].replace('m', 'M').replace('g', 'G').replace('t', 'T')}B"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 
 from canary.analysis.measure import measure
 from canary.checks.evidence import Evidence
@@ -13,8 +14,9 @@ from canary.client.observe import observe
 from canary.client.reader import StopRule
 from canary.client.target import Limits, Target
 from canary.core.body import merged
+from canary.core.history import Past
 from canary.core.measurement import Measurement
-from canary.core.observation import Interrupted, Json
+from canary.core.observation import Interrupted, Json, Observation
 from canary.core.run import HopResult
 from canary.core.spec import Assignment, Hop
 from canary.core.timeout import Timeout
@@ -35,18 +37,34 @@ class Started:
     variant: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """One answer as it came, not judged: every arm of a budget test, and what a cancelled run had by then."""
+
+    hop: str
+    variant: str
+    observation: Observation
+    measurement: Measurement
+    timeouts: tuple[Timeout, ...]
+
+
 Watch = Callable[[Started | HopResult], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occasion:
-    """What is new in each run, and who is told of it. `now` is read once per request."""
+    """What is new in each run, and who is told of it. `now` is read once per request.
+
+    `hear` is told of each answer before it is judged. `history`: earlier answers of this probe at this pipeline by (hop, variant), in any order.
+    """
 
     run_id: str
     seed: int
     now: Callable[[], datetime]
     catalogue: tuple[Timeout, ...] = ()
     watch: Watch = lambda _: None
+    hear: Callable[[Answered], None] = lambda _: None
+    history: Mapping[tuple[str, str], tuple[Past, ...]] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,11 +116,21 @@ class Visit:
             started_at=self.occasion.now(),
             stop=stop,
         )
+        measurement = measure(observation, chars_per_token=self.chars_per_token)
+        self.occasion.hear(
+            Answered(
+                hop=self.hop.name,
+                variant=variant,
+                observation=observation,
+                measurement=measurement,
+                timeouts=self.timers,
+            )
+        )
         if isinstance(observation.end, Interrupted):
             raise asyncio.CancelledError  # `observe` gives back what it had; nobody wants the rest of this run
         return Evidence(
             observation=observation,
-            measurement=measure(observation, chars_per_token=self.chars_per_token),
+            measurement=measurement,
             timeouts=self.timers,
             catalogue=self.occasion.catalogue,
             below=self.below,
@@ -110,4 +138,5 @@ class Visit:
             inline_reasoning=self.hop.inline_reasoning,
             forwards_reasoning=self.hop.forwards_reasoning,
             expected_answer=composed.answer,
+            history=self.occasion.history.get((self.hop.name, variant), ()),
         )

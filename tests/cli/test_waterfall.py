@@ -84,7 +84,7 @@ def test_a_terminal_too_narrow_for_anything_is_survived(width):
 
 
 def test_from_the_user_down_with_a_hops_requests_in_their_order():
-    assert [(each.hop[:2], each.variant) for each in top_down(RUN)] == [
+    assert [(each.hop[:2], each.variant) for each in top_down(RUN.results)] == [
         ("ui", "plain"),
         ("an", "control"),
         ("en", "control"),

@@ -1,0 +1,80 @@
+"""The daemon's store, for the commands that look back.
+
+Looking is read only: it works while the daemon writes, and it neither makes nor migrates a database. A store that is
+not there is a question to the person who asked, not a reason to create an empty one and report that nothing failed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+from canary.cli.check import load
+from canary.cli.errors import UsageError
+from canary.core.observation import Json
+from canary.core.secret import Secret
+from canary.core.service import Storage
+from canary.store import Store, StoreError, open_store
+
+_Found = TypeVar("_Found")
+
+Config = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--config", "-c", metavar="FILE", help="The daemon's config, for its storage; canary.yaml by default."
+    ),
+]
+Url = Annotated[
+    str | None,
+    typer.Option("--storage", metavar="URL", help="The store itself, like sqlite:///canary-data/canary.db: no config."),
+]
+
+
+def storage_of(config: list[Path] | None, url: str | None) -> Storage:
+    """Where the daemon keeps what it finds. Raises UsageError."""
+    if url is None:
+        return load(config).service.storage
+    if config:
+        msg = "--config and --storage exclude each other"
+        raise UsageError(msg)
+    return Storage(url=Secret(url))
+
+
+def look(storage: Storage, ask: Callable[[Store], Awaitable[_Found]]) -> _Found:
+    """What the store answers. Raises UsageError where there is none, or none that can be read."""
+
+    async def asked() -> _Found:
+        async with open_store(storage, read_only=True) as store:
+            return await ask(store)
+
+    try:
+        return asyncio.run(asked())
+    except StoreError as error:
+        raise UsageError(str(error)) from None
+
+
+def change(storage: Storage, do: Callable[[Store], Awaitable[_Found]]) -> _Found:
+    """Writes into a store that is there already and as new as this program. Raises UsageError."""
+
+    async def nothing(_: Store) -> None:
+        pass
+
+    async def done() -> _Found:
+        async with open_store(storage) as store:
+            return await do(store)
+
+    look(storage, nothing)
+    try:
+        return asyncio.run(done())
+    except StoreError as error:
+        raise UsageError(str(error)) from None
+
+
+def say_json(value: Json) -> None:
+    """One line, in ASCII: what models and servers said may hold more than the controls that JSON itself escapes."""
+    typer.echo(json.dumps(value))

@@ -1,0 +1,43 @@
+"""What receivers must fulfil: one way each, and what that way needs to be installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+
+from canary.config.errors import Problem, one_of
+from canary.config.hop_rules import header_problems
+from canary.config.view import View, repeated
+from canary.notify import NOTIFIERS
+from canary.notify.kind import NotifierKind
+
+
+def receiver_problems(views: Sequence[View]) -> Iterator[Problem]:
+    """Over all files: names are unique in all of them together."""
+    receivers = [receiver for view in views for receiver in view.at("receivers").items()]
+    names = ((receiver.at("name"), receiver.text("name")) for receiver in receivers)
+    yield from repeated(names, "a second receiver of this name", "a name of its own for each receiver")
+    for receiver in receivers:
+        yield from _way(receiver)
+
+
+def receiver_names(views: Sequence[View]) -> list[str]:
+    receivers = (receiver for view in views for receiver in view.at("receivers").items())
+    return [name for receiver in receivers if (name := receiver.text("name"))]
+
+
+def missing_extra(kind: NotifierKind) -> str | None:
+    """The optional dependency that this notifier needs and that is not installed."""
+    return kind.extra if kind.extra and find_spec(kind.extra) is None else None
+
+
+def _way(receiver: View) -> Iterator[Problem]:
+    ways = [kind for kind in NOTIFIERS if receiver.has(kind)]
+    if len(ways) != 1:
+        found = f"{one_of(ways, 'and')} in one receiver" if ways else "a receiver without a way to reach it"
+        yield receiver.problem(found, f"one of {one_of(list(NOTIFIERS))}")
+    for kind in ways:
+        yield from header_problems(receiver.at(kind).at("headers"))
+        if extra := missing_extra(NOTIFIERS[kind]):
+            hint = f"pip install 'reasoning-canary[{extra}]'"
+            yield receiver.at(kind).problem("what is not installed", f"the extra {extra}", hint)

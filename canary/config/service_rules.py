@@ -1,0 +1,57 @@
+"""What the keys about the daemon itself must fulfil: said in one file, no password in plain text, no open door."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from canary.config.errors import Problem
+from canary.config.service_fields import parse_address
+from canary.config.view import View
+from canary.core.secret import Secret
+from canary.core.service import Listen, bind_refusal
+
+SERVICE_KEYS = (
+    "listen", "storage", "heartbeat", "own_network", "shutdown_grace", "concurrent_runs", "log", "include_content",
+)  # fmt: skip
+_PASSWORD = re.compile(
+    r"://[^/@:]*:(?P<userinfo>[^/@]+)@|[?&](?:password|passwd|sslpassword)=(?P<query>[^&]+)", re.IGNORECASE
+)
+_REFERENCES = re.compile(r"(\$\{(env|file):[^}]*\})+")
+
+
+def service_problems(views: Sequence[View]) -> Iterator[Problem]:
+    """Over all files."""
+    for key in SERVICE_KEYS:
+        yield from _said_once([view for view in views if view.has(key)], key)
+    for view in views:
+        yield from _listen(view.at("listen"))
+        yield from _password(view.at("storage").at("url"))
+
+
+def _said_once(views: Sequence[View], key: str) -> Iterator[Problem]:
+    """The same words in two files are no contradiction."""
+    for view in views[1:]:
+        first = views[0].at(key)
+        if view.at(key).data != first.data:
+            where = f"{first.document.file}:{first.document.key_lines[first.path]}"
+            yield view.at(key).problem(f"another {key}", f"it in one file only; the first is in {where}")
+
+
+def _listen(listen: View) -> Iterator[Problem]:
+    try:
+        host, port = parse_address(listen.text("address") or "")
+    except ValueError:
+        return
+    token = Secret("") if listen.has("token") else None
+    if why := bind_refusal(Listen(host=host, port=port, token=token)):
+        yield listen.at("address").problem(why, "a token beside it, or a loopback address like 127.0.0.1")
+
+
+def _password(url: View) -> Iterator[Problem]:
+    """Of what stands in the file: a reference in a URL makes a secret of all of it, also of a password beside it."""
+    written = url.written() if url.data is not None else None
+    for match in _PASSWORD.finditer(written if isinstance(written, str) else ""):
+        if not _REFERENCES.fullmatch(match["userinfo"] or match["query"]):
+            hint = "write ${env:NAME} or ${file:PATH} in its place"
+            yield url.problem("a password in plain text", "a secret that stands outside of the config", hint)

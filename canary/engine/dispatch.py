@@ -1,0 +1,202 @@
+"""The outbox's other end: what was decided is told, at least once, under one key.
+
+A notification is marked after its receiver took it, never before: a crash in between repeats it, and does not lose it.
+The repetition carries the same id, which receivers that can tell (PagerDuty, Alertmanager, webhooks) fold into one.
+
+- Order is kept per page and receiver: nobody hears that something is over before hearing that it began.
+- Receivers do not wait for each other: each has a lane of its own.
+- What is not taken is tried again after `delay_s`, or after what the receiver asks for. After `GIVE_UP_S`, or when the
+  receiver says that it will never take it, it is a dead letter: counted, logged, and a reason not to be ready.
+- What the store does not have (it is away) is told all the same, from memory, and says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from itertools import islice
+
+from canary.core.metrics import Sending
+from canary.core.notification import Delivery, Notification, Rejected, RetryLater, Sent
+from canary.engine.archive import Archive, Mark
+
+FIRST_DELAY_S = 5.0
+LONGEST_DELAY_S = 900.0
+LONGEST_WISH_S = 3600.0  # of a receiver's Retry-After
+GIVE_UP_S = 86_400.0
+ANSWER_WITHIN_S = 60.0
+IDLE_S = 30.0
+MOST = 1000  # of one pass
+_MOST_HANDLES = 10_000
+
+Lane = tuple[str, str]  # a page and a receiver
+
+
+def delay_s(notification_id: str, attempts: int, wish_s: float | None = None) -> float:
+    """How long to wait after `attempts` failures: doubled each time, with a jitter that is this notification's own."""
+    digest = hashlib.sha256(f"{notification_id}/{attempts}".encode()).digest()
+    spread = 0.75 + digest[0] / 512  # 0.75 to 1.25
+    if wish_s is not None:
+        return min(wish_s, LONGEST_WISH_S) + spread
+    doublings = min(max(attempts - 1, 0), 20)
+    return min(LONGEST_DELAY_S, FIRST_DELAY_S * 2.0**doublings) * spread
+
+
+@dataclass(slots=True, kw_only=True)
+class Waiting:
+    """An undelivered notification. `saved`: the store has it, too."""
+
+    notification: Notification
+    attempts: int = 0
+    handle: str | None = None
+    not_before: datetime | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Dispatcher:
+    """`deliver` sends one notification; `told` is called with what became of each attempt and why."""
+
+    archive: Archive
+    deliver: Callable[[Notification, str | None], Awaitable[Delivery]]
+    told: Callable[[Notification, Sending, str], None]
+    failed: Callable[[Exception], None]
+    now: Callable[[], datetime]
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+    waiting: dict[str, Waiting] = field(default_factory=dict)
+    handles: dict[Lane, str | None] = field(default_factory=dict)
+    held: dict[str, datetime] = field(default_factory=dict)  # receivers, until when
+
+    def offer(self, notifications: Iterable[Notification]) -> None:
+        """What was just decided, saved or not; it goes out at once."""
+        for notification in notifications:
+            self.waiting.setdefault(notification.id, Waiting(notification=notification))
+            self.wake.set()
+
+    async def run(self) -> None:
+        while True:
+            await self.flush()
+            self.wake.clear()
+            try:
+                async with asyncio.timeout(self._idle_s()):
+                    await self.wake.wait()
+            except TimeoutError:
+                continue
+
+    async def flush(self) -> None:
+        """One pass: 1 catch up with the store, 2 look what is due, 3 tell every receiver, each in its own lane."""
+        await self.archive.catch_up()
+        lanes: dict[str, list[Waiting]] = defaultdict(list)
+        for each in await self._due():
+            lanes[each.notification.receiver].append(each)
+        async with asyncio.TaskGroup() as group:
+            for rows in lanes.values():
+                group.create_task(self._lane(rows))
+
+    async def _due(self) -> Sequence[Waiting]:
+        """What may be told now, oldest first. Without the store: what we remember."""
+        now = self.now()
+        queued = await self.archive.due(now, MOST)
+        for row in queued or ():
+            known = Waiting(notification=row.notification, attempts=row.attempts, handle=row.handle)
+            self.waiting.setdefault(row.notification.id, known)
+        reachable = self.waiting.keys()
+        if queued is not None:
+            reachable = {row.notification.id for row in queued} | self.archive.unsaved()
+        first: dict[Lane, Waiting] = {}
+        for each in sorted(self.waiting.values(), key=lambda each: each.notification.at):
+            if each.notification.id not in self.archive.marks:
+                first.setdefault(_lane_of(each.notification), each)
+        return [each for each in first.values() if each.notification.id in reachable and self._ripe(each, now)]
+
+    def _ripe(self, each: Waiting, now: datetime) -> bool:
+        held_until = self.held.get(each.notification.receiver)
+        return all(until is None or until <= now for until in (each.not_before, held_until))
+
+    async def _lane(self, rows: Sequence[Waiting]) -> None:
+        """One receiver's; after a refusal the rest waits, because the next would be refused as well."""
+        for each in rows:
+            if not await self._tell(each):
+                return
+
+    async def _tell(self, each: Waiting) -> bool:
+        """Whether the receiver can be told more now."""
+        notification = each.notification
+        delivery = await self._attempt(each)
+        now = self.now()
+        match delivery:
+            case Sent(handle=handle):
+                self._remember(_lane_of(notification), handle)
+                await self._over(each, Mark(at=now, sent=delivery))
+                self.told(notification, Sending.SENT, "")
+                self.wake.set()  # the next of this page may follow
+                return True
+            case Rejected(why=why):
+                await self._give_up(each, why, now)
+                return True
+            case RetryLater(why=why, after_s=wish_s):
+                return await self._retry(each, why, wish_s, now)
+
+    async def _attempt(self, each: Waiting) -> Delivery:
+        notification = each.notification
+        handle = self.handles.get(_lane_of(notification), each.handle)
+        if notification.id in self.archive.unsaved():
+            notification = _with_note(notification, self.archive.trouble)
+        try:
+            async with asyncio.timeout(ANSWER_WITHIN_S):
+                return await self.deliver(notification, handle)
+        except TimeoutError:
+            return RetryLater(why=f"no answer within {ANSWER_WITHIN_S:.0f} s")
+        except Exception as error:  # noqa: BLE001  # our own bug must not cost a page: it is told, and tried again
+            self.failed(error)
+            return RetryLater(why=f"our own fault: {type(error).__name__}")
+
+    async def _retry(self, each: Waiting, why: str, wish_s: float | None, now: datetime) -> bool:
+        each.attempts += 1
+        if (now - each.notification.at).total_seconds() >= GIVE_UP_S:
+            await self._give_up(each, f"not taken for a day, at last: {why}", now)
+            return True
+        each.not_before = now + timedelta(seconds=delay_s(each.notification.id, each.attempts, wish_s))
+        self.held[each.notification.receiver] = (
+            each.not_before if wish_s is not None else now + timedelta(seconds=FIRST_DELAY_S)
+        )
+        self.told(each.notification, Sending.RETRY, why)
+        await self.archive.postpone(each.notification.id, each.not_before, why)
+        return False
+
+    async def _give_up(self, each: Waiting, why: str, now: datetime) -> None:
+        await self._over(each, Mark(at=now, dead=why))
+        self.told(each.notification, Sending.DEAD, why)
+        self.wake.set()
+
+    async def _over(self, each: Waiting, mark: Mark) -> None:
+        await self.archive.mark(each.notification.id, mark)
+        self.waiting.pop(each.notification.id, None)
+
+    def _remember(self, lane: Lane, handle: str | None) -> None:
+        self.handles.pop(lane, None)
+        self.handles[lane] = handle
+        for oldest in tuple(islice(self.handles, max(0, len(self.handles) - _MOST_HANDLES))):
+            del self.handles[oldest]
+
+    def _idle_s(self) -> float:
+        """Until the next one is ripe; a store that is away is asked again as well."""
+        now = self.now()
+        ripe = [
+            max(until for until in (each.not_before, self.held.get(each.notification.receiver), now) if until)
+            for each in self.waiting.values()
+        ]
+        soonest_s = min(((at - now).total_seconds() for at in ripe), default=IDLE_S)
+        return min(IDLE_S, max(soonest_s, 1.0 if ripe else IDLE_S))
+
+
+def _lane_of(notification: Notification) -> Lane:
+    return notification.page_id, notification.receiver
+
+
+def _with_note(notification: Notification, trouble: str | None) -> Notification:
+    note = f"History could not be written ({trouble or 'the store is behind'}), so this may be told twice."
+    return replace(notification, message=replace(notification.message, notes=(*notification.message.notes, note)))

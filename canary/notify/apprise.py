@@ -1,0 +1,67 @@
+"""Everything else, by apprise: mail, Teams, Telegram and some hundred more. https://github.com/caronc/apprise
+
+It is synchronous, so it works in a thread, which cannot be stopped: an attempt that takes too long counts as failed
+and may yet arrive. It says only yes or no; its own log of the attempt says why, and is quoted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+
+from canary.core.finding import Severity
+from canary.core.notification import Delivery, Notification, Reason, Rejected, RetryLater, Sent
+from canary.core.secret import Secret
+from canary.notify.http import attempted
+from canary.notify.kind import Errand
+from canary.notify.text import headline, plain
+
+_TIMEOUT_S = 30.0  # its services are slower than one request: a mail takes several round trips
+_MOST_QUOTED_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppriseOptions:
+    """`url` as apprise writes it, like mailtos://user:password@example.com; it holds the credentials."""
+
+    url: Secret
+
+
+async def send(errand: Errand, options: AppriseOptions, session: aiohttp.ClientSession) -> Delivery:  # noqa: ARG001
+    """Its services open connections of their own; ours is not used."""
+    try:
+        import apprise  # noqa: PLC0415  # an optional dependency
+    except ModuleNotFoundError:
+        return Rejected(why="apprise is not installed: pip install 'reasoning-canary[apprise]'")
+    working = asyncio.to_thread(_notify, apprise, options.url.reveal(), errand.notification)
+    return await attempted(working, timeout_s=_TIMEOUT_S)
+
+
+def _notify(apprise: Any, url: str, notification: Notification) -> Delivery:
+    service = apprise.Apprise()
+    with apprise.LogCapture(level=apprise.logging.WARNING) as log:
+        if not service.add(url):
+            return Rejected(why=f"apprise does not take this URL{_said(log.getvalue())}")
+        taken = service.notify(
+            title=headline(notification),
+            body=plain(notification),
+            notify_type=_type(notification),
+            body_format=apprise.NotifyFormat.TEXT,
+        )
+        return Sent() if taken else RetryLater(why=f"apprise could not deliver it{_said(log.getvalue())}")
+
+
+def _type(notification: Notification) -> str:
+    if notification.reason is Reason.TEST:
+        return "info"
+    if not notification.message.firing:
+        return "success"
+    return "failure" if notification.message.severity is Severity.CRITICAL else "warning"
+
+
+def _said(log: str) -> str:
+    words = " ".join(log.split())
+    return f": {words[:_MOST_QUOTED_CHARS]}" if words else ""

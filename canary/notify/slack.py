@@ -1,0 +1,199 @@
+"""Slack as a bot: one message per page, edited so that it always says how things stand; its thread is the history.
+
+An edit notifies nobody, so what people must see now goes to the thread *and* to the channel (`reply_broadcast`);
+what merely got better or was acknowledged stays in the thread.
+
+Steps of a change, each safe to be made again after a failure in a later one:
+1 edit the message; if it is gone, post it anew and have a new handle; 2 reply in its thread.
+Steps of a first message: 1 post it; 2 what is nice to have (picture, content) into the thread, once: from then on the
+page is told, so what fails there is a note and no failure.
+
+A post whose reply got lost may have been taken. `client_msg_id` is the same in each attempt; Slack's own clients use it
+to say "this is that message again", but it is not documented for bots, so a second message is possible. The
+notification's id stands in the message's metadata: two with the same id are one.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+from slack_sdk.errors import SlackApiError, SlackRequestError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from canary.core.notification import Delivery, Notification, Reason, Rejected, RetryLater, Sent
+from canary.core.observation import Json
+from canary.core.secret import Secret
+from canary.notify.http import attempted, retry_after_s
+from canary.notify.kind import Errand
+from canary.notify.picture import picture_of
+from canary.notify.slack_blocks import blocks, fallback, fenced, section, update
+
+QUIET = frozenset({Reason.BETTER, Reason.ACKNOWLEDGED})
+_TIME_HEALS = frozenset(
+    {
+        "accesslimited",
+        "fatal_error",
+        "internal_error",
+        "rate_limited",
+        "ratelimited",
+        "message_limit_exceeded",
+        "request_timeout",
+        "rollup_error",
+        "service_unavailable",
+        "team_added_to_org",
+    }
+)
+_GONE = frozenset({"message_not_found", "cant_update_message", "edit_window_closed", "thread_not_found"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlackOptions:
+    """`channel`: a name with # or an id; the bot must be in it. Scopes: chat:write, and files:write for the picture."""
+
+    token: Secret
+    channel: str
+    api_url: str = "https://slack.com/api/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Post:
+    """Where our message of a page stands. `asked`: the channel as the config had it then."""
+
+    asked: str
+    channel: str
+    ts: str
+
+
+async def send(errand: Errand, options: SlackOptions, session: aiohttp.ClientSession) -> Delivery:
+    client = AsyncWebClient(
+        token=options.token.reveal(),
+        base_url=options.api_url,
+        session=session,
+        retry_handlers=[],  # it would try again, and sleep, on its own
+    )
+    post = _post_of(errand.handle)
+    if post is not None and post.asked == options.channel:
+        outcome = await _change(errand.notification, post, client)
+        if not (isinstance(outcome, Rejected) and outcome.why in _GONE):
+            return outcome
+    return await _begin(errand, options, client)
+
+
+async def _change(notification: Notification, post: Post, client: AsyncWebClient) -> Delivery:
+    edited = await _asked(client.chat_update(channel=post.channel, ts=post.ts, **_body(notification)))
+    if not isinstance(edited, Mapping):
+        return edited
+    replied = await _asked(
+        client.chat_postMessage(
+            channel=post.channel,
+            thread_ts=post.ts,
+            reply_broadcast=notification.reason not in QUIET,
+            unfurl_links=False,
+            unfurl_media=False,
+            client_msg_id=_identity(notification),
+            **_body(notification) | {"blocks": update(notification)},
+        )
+    )
+    return Sent(handle=_handle(post)) if isinstance(replied, Mapping) else replied
+
+
+async def _begin(errand: Errand, options: SlackOptions, client: AsyncWebClient) -> Delivery:
+    notification = errand.notification
+    posted = await _asked(
+        client.chat_postMessage(
+            channel=options.channel,
+            unfurl_links=False,
+            unfurl_media=False,
+            client_msg_id=_identity(notification),
+            **_body(notification),
+        )
+    )
+    if not isinstance(posted, Mapping):
+        return posted
+    post = Post(asked=options.channel, channel=str(posted.get("channel", "")), ts=str(posted.get("ts", "")))
+    failed = [await _attach_picture(errand, post, client), await _reply_content(notification, post, client)]
+    return Sent(handle=_handle(post), note="; ".join(filter(None, failed)))
+
+
+async def _attach_picture(errand: Errand, post: Post, client: AsyncWebClient) -> str:
+    """What went wrong."""
+    png = await picture_of(errand.run) if errand.run is not None else None
+    if errand.run is None or png is None:
+        return ""
+    name = f"run-{errand.run.id}"
+    uploading = client.files_upload_v2(
+        channel=post.channel, thread_ts=post.ts, content=png, filename=f"{name}.png", title=name, alt_txt=name
+    )
+    outcome = await _asked(uploading)
+    return "" if isinstance(outcome, Mapping) else f"the picture was not attached: {outcome.why}"
+
+
+async def _reply_content(notification: Notification, post: Post, client: AsyncWebClient) -> str:
+    content = notification.message.content
+    if not content:
+        return ""
+    replying = client.chat_postMessage(
+        channel=post.channel, thread_ts=post.ts, text="Content", blocks=[section(fenced(content))]
+    )
+    outcome = await _asked(replying)
+    return "" if isinstance(outcome, Mapping) else f"the content was not posted: {outcome.why}"
+
+
+def _body(notification: Notification) -> dict[str, Json]:
+    return {
+        "text": fallback(notification),
+        "blocks": blocks(notification),
+        "metadata": {
+            "event_type": "reasoning_canary_notification",
+            "event_payload": {"id": notification.id, "page": notification.page_id, "reason": notification.reason.value},
+        },
+    }
+
+
+def _identity(notification: Notification) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"reasoning-canary:{notification.id}"))
+
+
+def _handle(post: Post) -> str:
+    return json.dumps({"asked": post.asked, "channel": post.channel, "ts": post.ts})
+
+
+def _post_of(handle: str | None) -> Post | None:
+    return Post(**json.loads(handle)) if handle else None
+
+
+async def _asked(call: Awaitable[Any]) -> Mapping[str, Json] | RetryLater | Rejected:
+    return await attempted(_answer(call))
+
+
+async def _answer(call: Awaitable[Any]) -> Mapping[str, Json] | RetryLater | Rejected:
+    """Slack's own reply, or what its refusal means."""
+    try:
+        reply = await call
+    except SlackApiError as error:
+        return classify(*_refusal(error.response))
+    except SlackRequestError:
+        return RetryLater(why="the file could not be uploaded")
+    except AttributeError:  # slack-sdk takes every reply for an object; what stands in between answers text or lists
+        return RetryLater(why="the answer is not Slack's")
+    return dict(reply.data)
+
+
+def classify(status: int, error: str, headers: Mapping[str, Any]) -> RetryLater | Rejected:
+    """`error` as Slack calls it; without one somebody else answered. https://docs.slack.dev/reference/methods"""
+    if status == 429 or status >= 500 or error in _TIME_HEALS or not error:
+        return RetryLater(why=error or f"HTTP {status}", after_s=retry_after_s(headers))
+    return Rejected(why=error)
+
+
+def _refusal(response: Any) -> tuple[int, str, Mapping[str, Any]]:
+    """slack-sdk gives its own response, or aiohttp's where the body was no JSON."""
+    status = getattr(response, "status_code", None) or response.status
+    data = getattr(response, "data", None)
+    error = data.get("error", "") if isinstance(data, Mapping) else ""
+    return status, str(error), {name.lower(): value for name, value in response.headers.items()}

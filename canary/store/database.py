@@ -1,0 +1,150 @@
+"""Connections: one that writes, a few that read.
+
+One connection writes, for both databases: what is saved first is there first, and SQLite never meets itself at the
+lock. Readers never wait for it: SQLite's WAL and PostgreSQL's row versions see to that.
+
+SQLite is told to be durable (`synchronous=FULL`, one fsync a run, in a thread): a page that somebody was told of, an
+acknowledgement, a silence must not be forgotten when the power fails, and a run a second is nothing to a disk.
+`auto_vacuum=INCREMENTAL` lets pruned pages be given back; the WAL is cut down to `journal_size_limit` after each
+checkpoint. Python's sqlite3 module would begin transactions by itself, and too late: it is told not to, and `BEGIN
+IMMEDIATE` takes the lock for writing at once, so that a transaction waits at its start or never.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from sqlalchemy import URL, Connection, event, make_url
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from canary.store.errors import StoreError, StoreTrouble, place, translated
+
+_READERS = 3
+_CONNECT_TIMEOUT_S = 10.0
+_WAL_BYTES = 64 * 1024**2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Database:
+    url: URL
+    writer: AsyncEngine
+    reader: AsyncEngine
+
+    @property
+    def is_sqlite(self) -> bool:
+        return self.url.get_backend_name() == "sqlite"
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[AsyncConnection]:
+        """One transaction, committed at the end. Raises StoreError."""
+        with translated(self.url):
+            async with self.writer.begin() as connection:
+                yield connection
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[AsyncConnection]:
+        """One consistent view. Raises StoreError."""
+        with translated(self.url):
+            async with self.reader.begin() as connection:
+                yield connection
+
+    @asynccontextmanager
+    async def between(self) -> AsyncIterator[AsyncConnection]:
+        """The writing connection outside of any transaction, for what SQLite does only there. Raises StoreError."""
+        with translated(self.url):
+            async with self.writer.connect() as connection:
+                yield await connection.execution_options(isolation_level="AUTOCOMMIT")
+
+    async def close(self) -> None:
+        await self.reader.dispose()
+        await self.writer.dispose()
+
+
+def url_of(text: str) -> URL:
+    """Raises StoreError for what is no URL of a database that we know; it does not repeat what may hold a password."""
+    try:
+        url = make_url(text)
+    except ArgumentError:
+        msg = "the storage URL cannot be read; expected sqlite:///PATH or postgresql://USER:PASSWORD@HOST/NAME"
+        raise StoreError(StoreTrouble.OTHER, msg) from None
+    backend = url.drivername.partition("+")[0]
+    if backend == "sqlite":
+        if url.database in (None, "", ":memory:"):
+            raise StoreError(StoreTrouble.OTHER, "a database in memory forgets; expected sqlite:///PATH")
+        return url.set(drivername="sqlite+aiosqlite")
+    if backend in ("postgresql", "postgres"):
+        return _postgresql(url)
+    msg = f"the storage URL begins with {backend}; expected sqlite or postgresql"
+    raise StoreError(StoreTrouble.OTHER, msg)
+
+
+def _postgresql(url: URL) -> URL:
+    """libpq's `sslmode`, which everybody writes, is `ssl` to asyncpg."""
+    query = {"ssl" if name == "sslmode" else name: value for name, value in url.query.items()}
+    return url.set(drivername="postgresql+asyncpg", query=query)
+
+
+def database(url: URL, *, lock_timeout_s: float, read_only: bool) -> Database:
+    """Makes nothing and connects to nothing yet. Raises StoreError where the driver is not installed."""
+    make = _sqlite if url.get_backend_name() == "sqlite" else _server
+    try:
+        return make(url, lock_timeout_s, read_only)
+    except ModuleNotFoundError as error:
+        msg = f"{place(url)} needs {error.name}; install reasoning-canary[postgres]"
+        raise StoreError(StoreTrouble.OTHER, msg) from None
+
+
+def _sqlite(url: URL, lock_timeout_s: float, read_only: bool) -> Database:
+    reading = url.set(database=f"file:{quote(str(url.database))}?mode=ro", query={"uri": "true"}) if read_only else url
+    common: dict[str, Any] = {"hide_parameters": True, "connect_args": {"timeout": lock_timeout_s}}
+    writer = create_async_engine(reading, pool_size=1, max_overflow=0, pool_timeout=60.0, **common)
+    reader = create_async_engine(reading, pool_size=_READERS, max_overflow=0, pool_timeout=60.0, **common)
+    _prepare(reader, begin="BEGIN", pragmas=("PRAGMA query_only=ON",))
+    first = () if read_only else ("PRAGMA auto_vacuum=INCREMENTAL", "PRAGMA journal_mode=WAL")  # in that order
+    pragmas = ("PRAGMA synchronous=FULL", "PRAGMA foreign_keys=ON", f"PRAGMA journal_size_limit={_WAL_BYTES}")
+    _prepare(writer, begin="BEGIN IMMEDIATE", pragmas=(*first, *pragmas))
+    return Database(url=url, writer=writer, reader=reader)
+
+
+def _prepare(engine: AsyncEngine, *, begin: str, pragmas: tuple[str, ...]) -> None:
+    @event.listens_for(engine.sync_engine, "connect")
+    def connected(connection: Any, _record: object) -> None:
+        connection.isolation_level = None
+        cursor = connection.cursor()
+        try:
+            for pragma in pragmas:
+                cursor.execute(pragma)
+        finally:
+            cursor.close()
+
+    @event.listens_for(engine.sync_engine, "begin")
+    def begun(connection: Connection) -> None:
+        if connection.get_execution_options().get("isolation_level") != "AUTOCOMMIT":
+            connection.exec_driver_sql(begin)
+
+
+def _server(url: URL, lock_timeout_s: float, read_only: bool) -> Database:
+    del read_only  # the readers are, and nobody writes
+    settings = {"lock_timeout": f"{round(lock_timeout_s * 1000)}", "application_name": "canary"}
+    common: dict[str, Any] = {"hide_parameters": True, "pool_pre_ping": True, "max_overflow": 0, "pool_timeout": 60.0}
+    arguments = {"timeout": _CONNECT_TIMEOUT_S, "command_timeout": 60.0}
+    writer = create_async_engine(
+        url, pool_size=1, connect_args={**arguments, "server_settings": settings}, **common
+    )
+    read = {**settings, "default_transaction_read_only": "on"}
+    reader = create_async_engine(
+        url, pool_size=_READERS, connect_args={**arguments, "server_settings": read}, **common
+    )
+    return Database(url=url, writer=writer, reader=reader)
+
+
+def make_folder(url: URL) -> None:
+    """Where a SQLite file will be. Raises StoreError."""
+    with translated(url):
+        Path(str(url.database)).parent.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,89 @@
+"""What every request passes before a handler sees it, and what every answer says to browsers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable
+
+from aiohttp import hdrs, web
+
+from canary.web.auth import cross_site, foreign_host, missing_token
+from canary.web.site import SITE, Site, problem
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+PUBLIC = frozenset({"/-/healthy", "/-/ready", "/style.css"})
+_READING = frozenset({hdrs.METH_GET, hdrs.METH_HEAD})
+_CHALLENGE = {"WWW-Authenticate": 'Basic realm="canary", charset="UTF-8"'}
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+
+@web.middleware
+async def gate(request: web.Request, handler: Handler) -> web.StreamResponse:
+    resource = request.match_info.route.resource
+    if resource is None or resource.canonical not in PUBLIC:
+        refused = stranger(request) or _unwanted(request)
+        if refused is not None:
+            return refused
+    return await handler(request)
+
+
+def stranger(request: web.Request) -> web.Response | None:
+    """The refusal for who may not see what is private."""
+    site = request.app[SITE]
+    if why := foreign_host(request.headers.get(hdrs.HOST, ""), site.listen):
+        return problem(421, "misdirected", why)
+    if why := missing_token(request.headers.get(hdrs.AUTHORIZATION, ""), site.listen, site.token):
+        return problem(401, "unauthorized", why, headers=_CHALLENGE)
+    return None
+
+
+def _unwanted(request: web.Request) -> web.Response | None:
+    """The refusal for what would change something and must not, or not so often."""
+    if request.method in _READING:
+        return None
+    site = request.app[SITE]
+    if why := _cross_site(request, site):
+        return problem(403, "cross_site", why)
+    wait_s = site.posts.take(site.clock())
+    if wait_s is not None:
+        headers = {"Retry-After": str(math.ceil(wait_s))}
+        return problem(
+            429, "too_many", f"too many requests that change something; wait {wait_s:.0f} s", headers=headers
+        )
+    return None
+
+
+def _cross_site(request: web.Request, site: Site) -> str | None:
+    return cross_site(
+        request.headers.get("Sec-Fetch-Site", ""),
+        request.headers.get(hdrs.ORIGIN, ""),
+        request.headers.get(hdrs.HOST, ""),
+        site.listen.public_url,
+    )
+
+
+@web.middleware
+async def as_problem(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """What aiohttp refuses by itself (no such page, another method, too long a body) in the shape of our refusals."""
+    try:
+        return await handler(request)
+    except web.HTTPException as refused:
+        allow = refused.headers.get(hdrs.ALLOW)
+        headers = {"Allow": allow} if allow else None
+        return problem(refused.status, refused.reason.lower().replace(" ", "_"), refused.reason, headers=headers)
+
+
+async def harden(_: web.Request, response: web.StreamResponse) -> None:
+    """A signal and not a middleware, so that the answer to our own bug has the headers too."""
+    for name, value in _HEADERS.items():
+        response.headers[name] = value
+    response.headers.setdefault(hdrs.CACHE_CONTROL, "no-store")

@@ -1,0 +1,45 @@
+"""What every handler needs, under one key of the application, and how an answer is put."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from aiohttp import web
+from prometheus_client import CollectorRegistry
+
+from canary.core.observation import Json
+from canary.core.secret import Secret
+from canary.core.service import Listen
+from canary.core.snapshot import Snapshot
+from canary.web.actions import Actions
+from canary.web.rate import Bucket
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """`rendering`: one large page or scrape at a time, so that many who ask take no more than one thread."""
+
+    snapshot: Callable[[], Snapshot]
+    actions: Actions
+    listen: Listen
+    registry: CollectorRegistry
+    clock: Callable[[], float]
+    posts: Bucket
+    rendering: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def token(self) -> Secret | None:
+        """As the config says now, which may have been reloaded."""
+        return self.snapshot().plan.service.listen.token
+
+
+SITE = web.AppKey("site", Site)
+
+
+def problem(
+    status: int, error: str, message: str, *, headers: Mapping[str, str] | None = None, **more: Json
+) -> web.Response:
+    """A refusal: one word for programs, one sentence for people."""
+    return web.json_response({"error": error, "message": message} | more, status=status, headers=headers)

@@ -1,0 +1,182 @@
+"""What the page shows, taken out of a snapshot. Pure; texts are as they came, and the template escapes them.
+
+A hop has one card, though several probes ask it in several forms. Its state is the worst verdict of all of them; its
+times are those of the slowest whole answer, where an answer that never became visible is slower than any.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from canary.analysis.remember import values_of
+from canary.core.finding import Severity
+from canary.core.incident import Incident, Page, State
+from canary.core.snapshot import Latest, Snapshot
+from canary.core.spec import Hop, Pipeline
+from canary.core.verdict import Status, Verdict, worst
+from canary.web.metrics import headroom, reasoning_share
+
+# The forms of a request that ask for a whole answer; those that prove budgets may be stopped half-way.
+_WHOLE = frozenset({"plain", "control"})
+NEVER_S = math.inf
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nearest:
+    """The timeout that came nearest to firing. `left`: share of its limit; negative: it would have fired."""
+
+    timeout: str
+    left: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """One hop. `status` None: never asked. `first_visible_s`: `NEVER_S` where no visible text came, None: not told."""
+
+    name: str
+    probed: bool
+    status: Status | None = None
+    said: Verdict | None = None
+    first_visible_s: float | None = None
+    limit_s: float | None = None
+    nearest: Nearest | None = None
+    reasoning_share: float | None = None
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeLine:
+    name: str
+    last: datetime | None
+    next: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One pipeline; `cards` from the user down. `severity`: of its worst incident that fires."""
+
+    name: str
+    labels: tuple[tuple[str, str], ...]
+    status: Status | None
+    severity: Severity | None
+    cards: tuple[Card, ...]
+    probes: tuple[ProbeLine, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Open:
+    """A page that is open, and what its members say, each once."""
+
+    page: Page
+    messages: tuple[str, ...]
+    seen_by: tuple[str, ...]
+    recovering: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    at: datetime
+    rows: tuple[Row, ...]
+    opens: tuple[Open, ...]
+    problems: tuple[str, ...]
+
+
+def view_of(snapshot: Snapshot) -> View:
+    return View(
+        at=snapshot.at,
+        rows=tuple(_row(pipeline, snapshot) for pipeline in snapshot.plan.pipelines),
+        opens=tuple(_open(page, snapshot.incidents) for page in snapshot.pages if page.resolved_at is None),
+        problems=snapshot.readiness.problems,
+    )
+
+
+def _row(pipeline: Pipeline, snapshot: Snapshot) -> Row:
+    latest = [each for each in snapshot.latest if each.pipeline == pipeline.name]
+    firing = {each.severity for each in snapshot.incidents if each.key.pipeline == pipeline.name and _fires(each)}
+    names = [assignment.probe.name for assignment in pipeline.assignments]
+    return Row(
+        name=pipeline.name,
+        labels=tuple(sorted(pipeline.labels.items())),
+        status=_worst(latest),
+        severity=next((severity for severity in Severity if severity in firing), None),
+        cards=tuple(_card(hop, pipeline, latest) for hop in pipeline.hops),
+        probes=tuple(
+            ProbeLine(
+                name=name,
+                last=snapshot.last_runs.get((pipeline.name, name)),
+                next=snapshot.next_runs.get((pipeline.name, name)),
+            )
+            for name in names
+        ),
+    )
+
+
+def _card(hop: Hop, pipeline: Pipeline, latest: Iterable[Latest]) -> Card:
+    mine = [each for each in latest if each.hop == hop.name]
+    if not mine:
+        return Card(name=hop.name, probed=hop.url is not None)
+    whole = [each for each in mine if each.variant in _WHOLE]
+    slowest = max(whole, key=_slowness, default=None)
+    limits = {assignment.probe.name: assignment.first_visible_s for assignment in pipeline.assignments}
+    status = _worst(mine)
+    return Card(
+        name=hop.name,
+        probed=True,
+        status=status,
+        said=_said(mine, status),
+        first_visible_s=_first_visible_s(slowest) if slowest else None,
+        limit_s=limits.get(slowest.probe) if slowest else None,
+        nearest=_nearest(mine),
+        reasoning_share=reasoning_share(slowest.measurement) if slowest else None,
+        at=max(each.at for each in mine),
+    )
+
+
+def _first_visible_s(latest: Latest) -> float | None:
+    values = values_of(latest.measurement)
+    if values.get("zero_visible"):
+        return NEVER_S
+    return latest.measurement.time_to_first_visible_content_s
+
+
+def _slowness(latest: Latest) -> float:
+    first_s = _first_visible_s(latest)
+    return -1.0 if first_s is None else first_s
+
+
+def _worst(latest: Sequence[Latest]) -> Status | None:
+    return worst(verdict for each in latest for verdict in each.verdicts) if latest else None
+
+
+def _said(latest: Iterable[Latest], status: Status | None) -> Verdict | None:
+    """The first verdict that made the state what it is; none where all is well."""
+    if status is Status.PASS:
+        return None
+    return next((verdict for each in latest for verdict in each.verdicts if verdict.status is status), None)
+
+
+def _nearest(latest: Iterable[Latest]) -> Nearest | None:
+    found = [
+        Nearest(timeout=verdict.subject or "", left=left)
+        for each in latest
+        for verdict in each.verdicts
+        if (left := headroom(verdict)) is not None
+    ]
+    return min(found, key=lambda nearest: nearest.left, default=None)
+
+
+def _open(page: Page, incidents: Iterable[Incident]) -> Open:
+    members = [incident for incident in incidents if incident.id in page.members]
+    return Open(
+        page=page,
+        messages=tuple(dict.fromkeys(member.finding.message for member in members)),
+        seen_by=tuple(dict.fromkeys(f"{member.key.pipeline} / {member.key.probe}" for member in members)),
+        recovering=bool(members) and all(member.state is State.RECOVERING for member in members),
+    )
+
+
+def _fires(incident: Incident) -> bool:
+    return incident.state in (State.FIRING, State.RECOVERING)
