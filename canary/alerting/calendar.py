@@ -7,8 +7,9 @@ An expression means what crontab(5) says, computed by APScheduler's trigger, whi
   Such an expression is refused, so that nobody gets the other meaning.
 - It takes words and fields of its own (`last`, `2nd fri`). What crontab does not know is refused.
 
-A window lasts in real seconds from its start: one that begins before the clocks change is not an hour longer or shorter.
-"""  # noqa: A005  # the standard library's calendar is nothing that anybody would look for here
+A window lasts in real seconds from its start: one over a change of the clocks is not an hour longer or shorter. A start
+that the clocks skip in spring is an hour later by the wall; one that they repeat in autumn comes twice.
+"""
 
 from __future__ import annotations
 

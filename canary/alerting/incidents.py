@@ -1,12 +1,13 @@
 """How one incident moves: a table that can be printed, and the counting that feeds it.
 
-- One bad run tells nobody: `fail` of the last `of` judged runs make an incident fire. `baseline` and `blind` count by
-  themselves (three of five runs; a streak), so one FAIL of theirs, or a streak, is enough: a policy on top of them would
-  count twice.
-- A pending incident is dropped once no failure in its window can count any more. `recover` does not end it: a fault that
-  comes in every second run must be able to collect its failures.
+- One bad run tells nobody: `fail` of the last `of` judged runs make an incident fire. A `baseline` failure stands for
+  three of the last five runs already, so one is enough: a policy on top of it would count twice. `blind` needs its
+  streak, and ends with the first run that can tell.
+- A pending incident is dropped once no failure in its window can count any more. `recover` does not end it: a fault
+  that comes in every second run must be able to collect its failures.
 - One that fires is over after `recover` passes in a row, not sooner than `hold_s` after it began to fire.
-- UNKNOWN moves nothing. It neither breaks a streak of passes nor takes a place in the window; only its own streak grows.
+- UNKNOWN moves nothing. It neither breaks a streak of passes nor takes a place in the window; only its own streak
+  grows.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ def counting(check: str, policy: Policy) -> Policy:
     return policy
 
 
-def _failed(  # noqa: PLR0913  # the same six that `step` has, and the finding that is there
+def _failed(
     incident: Incident | None, seen: Seen, finding: Finding, policy: Policy, now: datetime, run_id: str
 ) -> Incident:
     before = incident or Incident(

@@ -1,4 +1,4 @@
-"""Whether somebody asked for quiet. Mutes withhold messages and never measuring, counting or the news that it is over."""
+"""Whether somebody asked for quiet. Mutes withhold messages, never measuring, counting or the news that it is over."""
 
 from __future__ import annotations
 

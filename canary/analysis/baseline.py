@@ -3,8 +3,10 @@
 A number is unusual when it is worse than all of these, in its own scale (times and tokens on a log scale, because their
 noise multiplies; shares as log odds):
 
-- 5 robust standard deviations (1.4826 × the median absolute deviation) from the median. Where more than half of the
-  runs are equal the deviation is 0, and the other limits decide.
+- 5 robust standard deviations (1.4826 times the median absolute deviation) from the median. Three of five runs beyond a
+  limit is a median of five beyond it, so the deviation is that of the medians of five neighbours. Noise is 0.54 of
+  itself in those; what moves slowly, like the load of a day, is all there. Never less than 0.6 of the single runs',
+  because few medians are no measure. Where more than half of the runs are equal it is 0, and the other limits decide.
 - A relative change of 50 %: a ratio of 1.5 either way, so that half the speed is as much as twice the time.
 - An absolute floor: nobody waits for 40 ms that became 80 ms.
 - What a few of the earlier runs did themselves (1 %, at least 3). This holds two-humped and heavy-tailed numbers: what
@@ -25,7 +27,6 @@ Which runs count, of those before the few that are compared with them:
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -44,6 +45,7 @@ RECENT = 4  # runs before this one that are looked at with it
 _DEVIATIONS = 5.0
 _RATIO = math.log(1.5)
 _SIGMA_PER_MAD = 1.4826  # of a normal distribution
+_OF_SINGLE_RUNS = 0.6
 _NOW_AND_THEN = 0.01  # of the examples
 _LEAST_NOW_AND_THEN = 3
 _LEAD_IN = 2  # runs of a regression that pass before it is seen
@@ -168,12 +170,10 @@ class Usual:
     def norm(self, metric: Metric) -> tuple[Norm | None, tuple[str, ...]]:
         """What is usual, and what changed since then; None where there are too few examples."""
         own, before, earlier = (_values(rows, metric) for rows in (self.own, self.before, self.earlier))
-        if len(own) >= LEAST:
-            norm, since = _norm(metric, own), ()
-        elif len(before) >= LEAST:
-            norm, since = _norm(metric, before), self.since
-        else:
+        chosen, since = (own, ()) if len(own) >= LEAST else (before, self.since)
+        if len(chosen) < LEAST:
             return None, ()
+        norm = _norm(metric, chosen)
         return (_wider(norm, _norm(metric, earlier)) if len(earlier) >= LEAST else norm), since
 
 
@@ -223,13 +223,15 @@ def _values(rows: Sequence[Past], metric: Metric) -> list[float]:
 
 
 def _norm(metric: Metric, values: Sequence[float]) -> Norm:
-    scaled = sorted(metric.scale(value) for value in values)
-    middle = median(scaled)
+    """Of `values` in the order in which they came."""
+    scaled = [metric.scale(value) for value in values]
+    ordered = sorted(scaled)
+    middle = median(ordered)
     usual = metric.unscale(middle)
-    reach = max(_DEVIATIONS * _SIGMA_PER_MAD * _deviation(scaled, middle), _RATIO)
+    reach = max(_DEVIATIONS * _SIGMA_PER_MAD * _deviation(scaled, ordered), _RATIO)
     few = max(_LEAST_NOW_AND_THEN, int(len(scaled) * _NOW_AND_THEN))
-    high = max(metric.unscale(max(middle + reach, scaled[-1 - few])), usual + metric.floor)
-    low = min(metric.unscale(min(middle - reach, scaled[few])), usual - metric.floor)
+    high = max(metric.unscale(max(middle + reach, ordered[-1 - few])), usual + metric.floor)
+    low = min(metric.unscale(min(middle - reach, ordered[few])), usual - metric.floor)
     return Norm(
         usual=usual,
         low=None if metric.worse is Worse.HIGHER else low,
@@ -238,7 +240,12 @@ def _norm(metric: Metric, values: Sequence[float]) -> Norm:
     )
 
 
-def _deviation(ordered: Sequence[float], middle: float) -> float:
-    """The median absolute deviation of sorted numbers."""
-    split = bisect_left(ordered, middle)
-    return median([middle - value for value in ordered[:split]] + [value - middle for value in ordered[split:]])
+def _deviation(scaled: Sequence[float], ordered: Sequence[float]) -> float:
+    """The larger of the two median absolute deviations: see the top."""
+    fives = sorted(sorted(scaled[index : index + 5])[2] for index in range(len(scaled) - 4))
+    return max(_mad(fives), _OF_SINGLE_RUNS * _mad(ordered))
+
+
+def _mad(ordered: Sequence[float]) -> float:
+    middle = median(ordered)
+    return median(abs(value - middle) for value in ordered)

@@ -22,12 +22,12 @@ from canary.core.units import format_duration
 from canary.core.verdict import Status, worst
 
 WIDTH = 960
-_LEFT, _RIGHT = 200, 150  # names; how it ended
+_LEFT, _RIGHT = 230, 150  # names; how it ended
 _COLUMN = 2
 _COLUMNS = (WIDTH - _LEFT - _RIGHT) // _COLUMN
 _TOP, _ROW, _TALLEST = 48, 28, 20
 _SIZE = 13
-_LONGEST_NAME, _LONGEST_TITLE = 26, 110
+_LONGEST_NAME, _LONGEST_TITLE = 30, 110
 _MOST_ROWS = 40
 
 INK, FAINT, RED = "#1f2937", "#6b7280", "#c81e1e"
@@ -92,7 +92,7 @@ def picture(run: Run) -> Picture:
     title = _short(f"{run.pipeline}, {run.probe}, run {run.id}, {run.started_at:%Y-%m-%d %H:%M:%S %Z}", _LONGEST_TITLE)
     below = _TOP + _ROW * len(shown)
     axis = below + _ROW * len(cuts) + 8
-    shapes = [Words(x=12, y=26, text=title, size=15)]
+    shapes: list[Box | Words] = [Words(x=12, y=26, text=title, size=15)]
     shapes += [shape for index, each in enumerate(shown) for shape in _row(each, _TOP + _ROW * index, span_s)]
     shapes += [shape for index, cut in enumerate(cuts) for shape in _cut(cut, below + _ROW * index, span_s)]
     shapes += [*_axis(axis, span_s), *_legend(axis + 44, shown, span_s)]

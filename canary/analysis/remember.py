@@ -1,8 +1,8 @@
 """Which numbers of an answer are remembered, and under which names: history, baseline and reports all read these.
 
 A number that was not measured is left out, not zero. A first visible text that never came is `zero_visible`, so that
-reports count it and no percentile forgets it. Where we broke off ourselves, the end is ours and what had not come by
-then might have: neither is told.
+reports count it and no percentile forgets it. Where we broke off ourselves, the end is ours, and what had not come by
+then might have: neither is told, nor is the share of reasoning in the part that came.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def values_of(measurement: Measurement) -> Mapping[str, float]:
         "output_tokens": usage.completion_tokens if usage else None,
         "reasoning_tokens": measurement.reasoning_tokens.value if measurement.reasoning_tokens else None,
         "visible_tokens": measurement.visible_tokens.value if measurement.visible_tokens else None,
-        "reasoning_to_output_ratio": measurement.reasoning_to_output_ratio,
+        "reasoning_to_output_ratio": None if broke_off else measurement.reasoning_to_output_ratio,
         "tokens_per_s": measurement.tokens_per_s,
         "zero_visible": None if broke_off and first_visible_s is None else float(first_visible_s is None),
     }

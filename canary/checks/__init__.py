@@ -10,12 +10,14 @@ from typing import TypeAlias
 
 from canary.checks import (
     answer,
+    baseline,
     complete,
     first_visible,
     idle_timeout,
     protocol,
     reachable,
     reasoning_leak,
+    saturation,
     served_model,
     streaming,
     usage,
@@ -38,6 +40,8 @@ CHECKS: Mapping[str, Check] = {
     "answer": answer.check,
     "usage": usage.check,
     "served_model": served_model.check,
+    "saturation": saturation.check,
+    "baseline": baseline.check,
 }
 
 

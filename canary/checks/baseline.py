@@ -1,9 +1,9 @@
 """Is this hop worse than it usually is? Judged against its own history only; `analysis.baseline` has the rules.
 
-Two subjects: `speed` (what a user waits for, and tokens per second) and `reasoning` (how much of it, more or less). Each
-is one verdict over several numbers, because they move together: one slowdown is one failure, under one name from run
-to run. It fails where a number is unusual in this run and was in at least two of the four before it: one slow answer
-is no regression, and this run must be bad itself, so that the end of one shows at once.
+Two subjects: `speed` (what a user waits for, and tokens per second) and `reasoning` (how much of it, more or less).
+Each is one verdict over several numbers, because they move together: one slowdown is one failure, under one name from
+run to run. It fails where a number is unusual in this run and was in at least two of the four before it: one slow
+answer is no regression, and this run must be bad itself, so that the end of one shows at once.
 
 No history, or fewer than 20 examples, gives no verdict at all: a fresh install learns, and is not blind. Numbers of the
 whole answer are judged only where the answer is whole.
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from canary.analysis.baseline import METRICS, RECENT, Metric, Norm, Usual, Worse, answers, usual
 from canary.analysis.remember import values_of
@@ -23,14 +22,16 @@ from canary.core.units import format_duration
 from canary.core.verdict import Status, Verdict
 
 NAME = "baseline"
+SLOWER = "slower"
 MORE_REASONING = "more_reasoning"
+LESS_REASONING = "less_reasoning"
 _FAILURES = 3  # of this run and the RECENT ones before it
 _OF_A_PART = frozenset({"time_to_first_visible_content_s", "time_to_first_token_s", "time_to_first_reasoning_token_s"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Compared:
-    """One number beside what is usual. `passed`: the limit that it is beyond. `times`: in how many of the recent runs."""
+    """One number beside what is usual. `passed`: the limit that it is beyond; `times`: in how many of the last runs."""
 
     metric: Metric
     value: float
@@ -108,7 +109,7 @@ def _unusual(subject: str, unusual: Sequence[_Compared], error_s: float) -> Verd
     worst = certain[0]
     changed = f"; since {' and '.join(worst.since)}" if worst.since else ""
     message = f"{'; '.join(each.words for each in certain)} (of {worst.norm.count} runs){changed}"
-    return _verdict(Status.FAIL, _reason(subject, worst), message, subject, worst)
+    return _verdict(Status.FAIL, _reason(worst), message, subject, worst)
 
 
 def _by_our_lag(compared: _Compared, error_s: float) -> bool:
@@ -116,13 +117,10 @@ def _by_our_lag(compared: _Compared, error_s: float) -> bool:
     return compared.metric.unit == "s" and compared.norm.passed(compared.value - error_s) is None
 
 
-def _reason(subject: str, worst: _Compared) -> str:
+def _reason(worst: _Compared) -> str:
     if worst.metric.worse is not Worse.EITHER:
-        return _REASONS[subject]
-    return MORE_REASONING if worst.value > worst.norm.usual else _REASONS[subject]
-
-
-_REASONS: Mapping[str, str] = MappingProxyType({"speed": "slower", "reasoning": "less_reasoning"})
+        return SLOWER
+    return MORE_REASONING if worst.value > worst.norm.usual else LESS_REASONING
 
 
 def _verdict(status: Status, reason: str, message: str, subject: str, about: _Compared) -> Verdict:

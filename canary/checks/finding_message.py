@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from canary.checks.faults import Cause, Fault
-from canary.core.units import plural
+from canary.core.finding import HopVerdict
+from canary.core.units import format_duration, plural
+from canary.core.verdict import Status
 
 _HEADLINES: Mapping[str, str] = MappingProxyType(
     {
@@ -23,12 +25,25 @@ _HEADLINES: Mapping[str, str] = MappingProxyType(
 )
 
 
-def message_of(cause: Cause, hops: Sequence[str], affected: Sequence[str], *, of_variants: int) -> str:
-    """Where, what, and what follows from it."""
+_BY_REASON: Mapping[str, str] = MappingProxyType(
+    {
+        "slower": "{hop} is slower than usual",
+        "more_reasoning": "{hop} reasons more than usual",
+        "less_reasoning": "{hop} reasons less than usual",
+    }
+)
+
+
+def message_of(
+    cause: Cause, hops: Sequence[str], affected: Sequence[str], *, of_variants: int, load: HopVerdict | None = None
+) -> str:
+    """Where, what, and what follows from it. `load`: what the engine says of itself."""
     fault = cause.fault
     sentences = [f"{_capital(_headline(fault, hops))}: {_both_sides(fault, hops)}."]
     if affected:
         sentences.append(f"{_capital(_names(affected))} {'is' if len(affected) == 1 else 'are'} affected.")
+    if load is not None:
+        sentences.append(_of_itself(load, fault))
     if also := _also(cause):
         sentences.append(f"This explains {_names(also)} too.")
     if len(cause.variants) > 1:
@@ -44,7 +59,7 @@ def _headline(fault: Fault, hops: Sequence[str]) -> str:
             return f"`{fault.subject}` is lost between {hop} and {hops[fault.below or 0]}"
         return f"`{fault.subject}` is {fault.verdict.reason} at {hop} and honoured at {hops[fault.below or 0]}"
     place = f"{hop} or a hop below it" if fault.blind else hop
-    headline = _HEADLINES.get(fault.check, f"{fault.check} fails at {{hop}}")
+    headline = _BY_REASON.get(fault.verdict.reason) or _HEADLINES.get(fault.check, f"{fault.check} fails at {{hop}}")
     return headline.format(hop=place, subject=fault.subject or fault.check)
 
 
@@ -57,6 +72,17 @@ def _both_sides(fault: Fault, hops: Sequence[str]) -> str:
     if fault.below is not None:
         sides.append(f"at {hops[fault.below]}: {fault.verdicts[fault.below].message}")
     return "; ".join(side.rstrip(".") for side in sides)
+
+
+def _of_itself(load: HopVerdict, fault: Fault) -> str:
+    """A queue is the reason; otherwise the difference between its clock and the user's is told."""
+    if load.verdict.status is Status.WARN:
+        return f"It is slow because {load.hop} is saturated: {load.verdict.message}."
+    felt = fault.verdicts[fault.failing[-1]]
+    waited = (
+        f"; people waited {format_duration(felt.observed)}" if felt.observed is not None and felt.unit == "s" else ""
+    )
+    return f"{load.hop} says of itself: {load.verdict.message}{waited}."
 
 
 def _also(cause: Cause) -> list[str]:

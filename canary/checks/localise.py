@@ -9,8 +9,11 @@
    - a timer that would cut the silence born at a hop explains the cut that this timer made further up, and the break
      of the hop that holds the timer;
    - at one origin, the steadier symptom explains the others (`_EXPLAINS`): an answer that is never visible is late for
-     every timer too. The steadier one, because findings must keep their name from run to run.
+     every timer too. The steadier one, because findings must keep their name from run to run;
+   - a hop that reasons more than usual explains that it and the hops above are slower than usual. Less reasoning
+     follows from no lateness: there it is a finding of its own.
 3. The same fault in several variants is one finding.
+4. A finding about slowness tells what the engine says of itself, where it does.
 
 Severity is critical where the topmost probed hop is affected, since people feel that. WARN and UNKNOWN open nothing.
 """
@@ -21,6 +24,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from canary.checks.baseline import LESS_REASONING, MORE_REASONING, SLOWER
 from canary.checks.faults import Cause, Fault, faults_of
 from canary.checks.finding_message import message_of
 from canary.core.finding import Finding, HopVerdict, Severity
@@ -39,6 +43,18 @@ _EXPLAINS: Mapping[str, frozenset[str]] = MappingProxyType(
         "first_visible": frozenset({"baseline"}),
     }
 )
+_ABOUT_LATENESS = frozenset({"idle_timeout", "first_visible"})
+# Whose findings an engine's queue may explain, by check and, where not all of the check's failures are slow, reason.
+_SLOW: Mapping[str, frozenset[str] | None] = MappingProxyType(
+    {
+        "reachable": frozenset({"deadline", "gateway_timeout", "no_response"}),
+        "complete": frozenset({"cut", "deadline", "hung", "stalled"}),
+        "streaming": frozenset({"buffered"}),
+        "idle_timeout": None,
+        "first_visible": None,
+        "baseline": frozenset({SLOWER}),
+    }
+)
 _RANK = {check: rank for rank, check in enumerate((*_BREAKS, *_EXPLAINS))}
 
 
@@ -51,7 +67,11 @@ def localise(verdicts: Sequence[HopVerdict], hops: Sequence[str], *, probed: Seq
         causes += _causes(faults_of(variant, verdicts, position), hops)
     top = min((position[hop] for hop in probed), default=0)
     merged = sorted(_merged(causes), key=lambda cause: (-cause.fault.origin, _rank(cause.fault)))
-    return tuple(_finding(cause, hops, top=top, of_variants=len(variants)) for cause in merged)
+    loads = [found for found in verdicts if found.verdict.check == "saturation"]
+    return tuple(
+        _finding(cause, hops, top=top, of_variants=len(variants), load=_load(cause, loads, position))
+        for cause in merged
+    )
 
 
 def _causes(faults: Sequence[Fault], hops: Sequence[str]) -> list[Cause]:
@@ -73,11 +93,17 @@ def _causes(faults: Sequence[Fault], hops: Sequence[str]) -> list[Cause]:
 
 def _explains(cause: Fault, fault: Fault, hops: Sequence[str]) -> bool:
     """Whether `fault` follows from `cause`, which is not above it."""
+    if cause.check == fault.check == "baseline":
+        return cause.verdict.reason == MORE_REASONING and fault.verdict.reason == SLOWER
     if cause.origin == fault.origin:
-        return cause.check in _BREAKS or fault.check in _EXPLAINS.get(cause.check, ())
+        return cause.check in _BREAKS or (fault.check in _EXPLAINS.get(cause.check, ()) and not _apart(cause, fault))
     if cause.check in _BREAKS:
         return fault.below is None or fault.below >= cause.origin
     return cause.check == "idle_timeout" and _cut_by(cause, fault, hops[fault.origin])
+
+
+def _apart(cause: Fault, fault: Fault) -> bool:
+    return cause.check in _ABOUT_LATENESS and fault.verdict.reason == LESS_REASONING
 
 
 def _cut_by(timer: Fault, fault: Fault, hop: str) -> bool:
@@ -91,8 +117,18 @@ def _cut_by(timer: Fault, fault: Fault, hop: str) -> bool:
 def _rank(fault: Fault) -> tuple[int, float, str, str]:
     """Causes before what they explain; of several timers, the first to fire."""
     rank = _RANK.get(fault.check, len(_RANK))
-    limit = fault.verdict.limit if fault.verdict.limit is not None else 0.0
+    limit = fault.verdict.limit if fault.verdict.limit is not None and fault.check != "baseline" else 0.0
     return rank, limit, fault.check, fault.subject or ""
+
+
+def _load(cause: Cause, loads: Iterable[HopVerdict], position: Mapping[str, int]) -> HopVerdict | None:
+    """What the lowest hop at or below the origin says of its load; None where the finding is not about slowness."""
+    fault = cause.fault
+    reasons = _SLOW.get(fault.check, frozenset())
+    if reasons is not None and fault.verdict.reason not in reasons:
+        return None
+    said = [load for load in loads if load.variant == fault.variant and position[load.hop] >= fault.origin]
+    return max(said, key=lambda load: position[load.hop], default=None)
 
 
 def _merged(causes: Iterable[Cause]) -> list[Cause]:
@@ -116,7 +152,7 @@ def _both(first: Cause, second: Cause) -> Cause:
     )
 
 
-def _finding(cause: Cause, hops: Sequence[str], *, top: int, of_variants: int) -> Finding:
+def _finding(cause: Cause, hops: Sequence[str], *, top: int, of_variants: int, load: HopVerdict | None) -> Finding:
     fault = cause.fault
     reached = {hop for each in (fault, *cause.consequences) for hop in each.failing} - {fault.origin}
     affected = tuple(hops[hop] for hop in sorted(reached, reverse=True))
@@ -128,13 +164,13 @@ def _finding(cause: Cause, hops: Sequence[str], *, top: int, of_variants: int) -
         reason=fault.verdict.reason,
         origin=origin,
         severity=Severity.CRITICAL if critical else Severity.WARNING,
-        message=message_of(cause, hops, affected, of_variants=of_variants),
+        message=message_of(cause, hops, affected, of_variants=of_variants, load=load),
         variant=fault.variant,
         subject=fault.verdict.subject,
         edge=edge,
         affected=affected,
         at_or_below=bool(fault.blind),
-        evidence=tuple(_evidence(cause, hops)),
+        evidence=(*_evidence(cause, hops), *((load,) if load else ())),
     )
 
 

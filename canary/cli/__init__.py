@@ -16,11 +16,17 @@ from canary.cli.check import check, probes, schema
 from canary.cli.demo import demo
 from canary.cli.errors import UsageError
 from canary.cli.exit_codes import ExitCode
+from canary.cli.history import history
+from canary.cli.incidents import incidents
+from canary.cli.notify_test import notify_test
 from canary.cli.presets import presets
 from canary.cli.probe import probe
 from canary.cli.record import record
 from canary.cli.replay import replay
+from canary.cli.report import report
 from canary.cli.screen import shown
+from canary.cli.show import show
+from canary.cli.silence import silence
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells say it
 
@@ -59,6 +65,12 @@ app.command()(check)
 app.command()(schema)
 app.command()(probes)
 app.command()(presets)
+app.command()(history)
+app.command()(show)
+app.command()(report)
+app.command()(incidents)
+app.add_typer(silence)
+app.command("notify-test")(notify_test)
 
 
 def console() -> int:

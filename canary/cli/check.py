@@ -13,6 +13,7 @@ from rich.text import Text
 
 from canary.cli import options
 from canary.cli.errors import UsageError
+from canary.cli.when import now
 from canary.config.errors import ConfigError
 from canary.config.estimate import describe_estimate, estimates
 from canary.config.json_schema import json_schema
@@ -46,7 +47,7 @@ def check(config: ConfigFiles = None) -> None:
     for estimate in estimates(plan):
         for line in describe_estimate(estimate):
             console.print(Text(f"{estimate.pipeline.name}: {line}"), soft_wrap=True)
-    lints = lint(plan)
+    lints = lint(plan, now=now())
     for found in lints:
         console.print(Text("WARN ", style="yellow").append(str(found), style=""), soft_wrap=True)
     verdict = f"the config holds, with {plural(len(lints), 'warning')}" if lints else "the config holds"

@@ -120,7 +120,7 @@ def said(row: RunRow) -> str:
 
 
 def in_brief(finding: Finding) -> str:
-    """`visible_content stripped, agent → gateway`."""
+    """`budget ignored (thinking_token_budget), gateway → engine`."""
     where = f"{finding.edge[0]} → {finding.edge[1]}" if finding.edge else f"at {finding.origin}"
-    subject = f" {finding.subject}" if finding.subject else ""
+    subject = f" ({finding.subject})" if finding.subject else ""
     return f"{finding.check} {finding.reason}{subject}, {where}"

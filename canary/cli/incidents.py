@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from canary.alerting.diagram import as_mermaid, as_text
 from canary.cli import options, stored
 from canary.cli.history import in_brief
 from canary.cli.screen import plain
@@ -30,14 +31,17 @@ def incidents(
     since: Annotated[
         str, typer.Option("--since", metavar="WHEN", help="Changes since: 90s, 2h, 7d, or a time.")
     ] = "24h",
-    diagram: Annotated[bool, typer.Option("--diagram", help="Print the state machine, and nothing else.")] = False,
+    diagram: Annotated[
+        bool, typer.Option("--diagram", help="Print the state machine: as a table, and for Mermaid.")
+    ] = False,
     config: stored.Config = None,
     storage: stored.Url = None,
     as_json_object: options.AsJson = False,
 ) -> None:
     """List open incidents, worst first, and the changes of late."""
     if diagram:
-        raise NotImplementedError
+        typer.echo(f"{as_text()}\n\n{as_mermaid()}")
+        return
     begin = instant(since, "--since")
 
     async def asked(store: Store) -> tuple[tuple[Incident, ...], tuple[Page, ...], tuple[Transition, ...]]:
@@ -63,9 +67,12 @@ def _show_open(console: Console, found: Iterable[Incident], pages: Iterable[Page
     if not ranked:
         console.print(Text("no incident is open", style="green"))
     for each in ranked:
-        line = Text(each.state.value.upper(), style=_STATE_STYLES[each.state]).append(" ", style="")
-        line.append(each.severity.value.upper(), style=SEVERITY_STYLES[each.severity])
-        console.print(line.append(f" {plain(in_brief(each.finding))}", style="bold"))
+        line = Text.assemble(
+            (each.state.value.upper(), _STATE_STYLES[each.state]),
+            (f" {each.severity.value.upper()}", SEVERITY_STYLES[each.severity]),
+            (f" {plain(in_brief(each.finding))}", "bold"),
+        )
+        console.print(line)
         console.print(_indented(plain(each.finding.message)))
         console.print(_indented(plain(_place(each, page_of.get(each.id))), style="dim"))
 
@@ -92,11 +99,15 @@ def _place(incident: Incident, page: Page | None) -> str:
 def _show_changes(console: Console, changes: Iterable[Transition], *, since: datetime) -> None:
     console.print(Text(f"changes since {local(since)}:", style="dim"))
     for change in changes:
-        line = Text(local(change.at), style="dim").append("  ", style="")
-        line.append(change.before.value, style=_STATE_STYLES[change.before]).append(" → ", style="")
-        line.append(change.after.value, style=_STATE_STYLES[change.after])
         run = f", run {change.run_id}" if change.run_id else ""
-        console.print(line.append(f"  {plain(_named(change.key))}{plain(run)}", style=""), soft_wrap=True)
+        line = Text.assemble(
+            (f"{local(change.at)}  ", "dim"),
+            (change.before.value, _STATE_STYLES[change.before]),
+            " → ",
+            (change.after.value, _STATE_STYLES[change.after]),
+            f"  {plain(_named(change.key))}{plain(run)}",
+        )
+        console.print(line, soft_wrap=True)
 
 
 def _named(key: IncidentKey) -> str:

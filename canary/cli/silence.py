@@ -12,7 +12,9 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from canary.alerting.incidents import BLIND
 from canary.checks import CHECKS
+from canary.checks.budget_arms import NAME as BUDGET
 from canary.cli import options, stored
 from canary.cli.errors import UsageError
 from canary.cli.screen import plain
@@ -23,7 +25,7 @@ from canary.core.route import Match, Silence
 from canary.core.units import format_duration
 from canary.store import Store
 
-_NOT_IN_CHECKS = ("budget", "blind")  # made from several answers, and about the monitor itself
+_CHECKS = (*CHECKS, BUDGET, BLIND)  # the last two are no rows there: of several answers, and of the monitor itself
 
 silence = typer.Typer(
     name="silence", help="Mute messages for a time; measuring goes on.", no_args_is_help=True, add_completion=False
@@ -93,8 +95,9 @@ def list_(
     if not found:
         console.print(Text("no silence holds now", style="dim"))
     for each in found:
-        console.print(Text(plain(each.id), style="bold").append(f"  {plain(matched(each.match))}", style=""))
-        console.print(Text(f"  {plain(_why(each, moment))}", style="dim"))
+        line = Text.assemble((plain(each.id), "bold"), f"  {plain(matched(each.match))}")
+        console.print(line, soft_wrap=True)
+        console.print(Text(f"  {plain(_why(each, moment))}", style="dim"), soft_wrap=True)
 
 
 @silence.command()
@@ -128,9 +131,8 @@ def _one(silences: Iterable[Silence], prefix: str) -> Silence:
 
 def _check(name: str | None) -> str | None:
     """A misspelt check would mute nothing, and nobody would know before the next page."""
-    known = (*CHECKS, *_NOT_IN_CHECKS)
-    if name is not None and name not in known:
-        msg = f"--check {name!r}: there is no such check; there are {', '.join(known)}"
+    if name is not None and name not in _CHECKS:
+        msg = f"--check {name!r}: there is no such check; there are {', '.join(_CHECKS)}"
         raise UsageError(msg)
     return name
 

@@ -17,19 +17,21 @@ computing after we hang up.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import ceil
+from types import MappingProxyType
 
 from canary.checks.budget import control_tokens_needed, treatment_max_tokens
 from canary.checks.budget_order import LEAST_REPEATS, needs_order, values_in_order
 from canary.checks.reasoning_count import MARGIN
+from canary.config.timetable import describe_schedule, runs_on_a_busy_day
 from canary.core.budget import BudgetKind
-from canary.core.schedule import Every
+from canary.core.schedule import Schedule
 from canary.core.spec import Assignment, BudgetTest, Hop, Pipeline, Plan, Prices, Probe
-from canary.core.units import format_duration, plural
+from canary.core.units import plural
 from canary.wire.budgets import BUDGETS
 
-_DAY_S = 86_400.0
 _AROUND_PROMPT = 200  # the nonce, the chat template, a tool's description
 _QUESTIONS_OF_A_TEST = 3
 _TRIES_OF_A_TREATMENT = 2  # an overshoot is tried once more
@@ -59,12 +61,18 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeEstimate:
-    """One run of one probe through all hops. `runs_per_day` is 0 for a probe on demand."""
+    """One run of one probe through all hops.
+
+    `longest_s`: how long it takes when no hop answers at all: each is waited for until the deadline, and its budgets
+    are not asked. `runs_per_day`: of a cron, on its busiest day; 0 for a probe on demand.
+    """
 
     probe: str
+    schedule: Schedule | None
     requests: int
     usual: Tokens
     upper: Tokens
+    longest_s: float
     runs_per_day: float
 
 
@@ -90,6 +98,13 @@ def estimates(plan: Plan) -> tuple[Estimate, ...]:
     )
 
 
+def costs(plan: Plan) -> Mapping[tuple[str, str], ProbeEstimate]:
+    """By (pipeline, probe): what one run may cost, for whoever has to stay within a limit."""
+    return MappingProxyType(
+        {(estimate.pipeline.name, probe.probe): probe for estimate in estimates(plan) for probe in estimate.probes}
+    )
+
+
 def describe_estimate(estimate: Estimate) -> list[str]:
     """Lines for a terminal: each probe's run, then the day."""
     prices = estimate.pipeline.prices
@@ -99,8 +114,7 @@ def describe_estimate(estimate: Estimate) -> list[str]:
 
 
 def _line(probe: ProbeEstimate, prices: Prices | None) -> str:
-    often = f"every {format_duration(_DAY_S / probe.runs_per_day)}" if probe.runs_per_day else "on demand"
-    requests = plural(probe.requests, "request")
+    often, requests = describe_schedule(probe.schedule), plural(probe.requests, "request")
     return f"{probe.probe}, {often}: {requests} a run, {_range(probe.usual, probe.upper, prices)}"
 
 
@@ -119,10 +133,12 @@ def _of_assignment(pipeline: Pipeline, assignment: Assignment) -> ProbeEstimate:
     hops = [_of_hop(hop, assignment) for hop in pipeline.hops if hop.url is not None]
     return ProbeEstimate(
         probe=assignment.probe.name,
+        schedule=assignment.schedule,
         requests=len(hops) * (1 + sum(_requests(budget) for budget in assignment.budgets)),
         usual=sum((usual for usual, _ in hops), Tokens()),
         upper=sum((upper for _, upper in hops), Tokens()),
-        runs_per_day=_DAY_S / assignment.schedule.seconds if isinstance(assignment.schedule, Every) else 0.0,
+        longest_s=assignment.deadline_s * (1 if pipeline.parallel else len(hops)),
+        runs_per_day=runs_on_a_busy_day(assignment.schedule),
     )
 
 

@@ -29,6 +29,7 @@ DURATION_SCHEMA = {
     ]
 }
 _SHORT_TABLE = 12
+_LONGEST_NAME = 100
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
@@ -88,6 +89,15 @@ def known(kind: str, choices: Callable[[], Iterable[str]]) -> Callable[[str], st
         raise unfit(f"a known {kind}" if near and len(names) > _SHORT_TABLE else one_of(names), suggestion=near)
 
     return check
+
+
+def _name(text: str) -> str:
+    """A name stands in URLs, in log lines and on terminals."""
+    if "/" in text or not text.isprintable() or text != text.strip() or len(text) > _LONGEST_NAME:
+        found = None if text.isprintable() and len(text) <= _LONGEST_NAME else "no name"
+        expected = f"a name of at most {_LONGEST_NAME} characters on one line, without / and without spaces around it"
+        raise unfit(expected, found=found)
+    return text
 
 
 def named(kind: str, table: Iterable[str]) -> tuple[AfterValidator, WithJsonSchema]:
@@ -179,6 +189,7 @@ ALIKE, BY_HOP = "<one>", "<by hop>"  # tags that no key of a document equals
 _TEXT_SCHEMA = {"type": "string", "minLength": 1}
 
 Text: TypeAlias = Annotated[str, PlainValidator(text_of), WithJsonSchema(_TEXT_SCHEMA)]
+Name: TypeAlias = Annotated[Text, AfterValidator(_name)]
 Duration: TypeAlias = Annotated[
     float, PlainValidator(seconds_of), AfterValidator(_positive), WithJsonSchema(DURATION_SCHEMA)
 ]

@@ -35,9 +35,9 @@ def hop_problems(hop: View) -> Iterator[Problem]:
             yield hop.at(key).problem("a setting of probed hops", "it at a hop with a url")
     yield from _auth(hop)
     yield from header_problems(hop.at("headers"))
-    yield from _url(hop.at("url"), "a user and password go into auth: {basic: …}")
-    yield from _url(hop.at("proxy"), "a proxy that asks for a password is not supported")
-    yield from _url(hop.at("metrics_url"), "metrics behind a password are not supported")
+    yield from url_problems(hop.at("url"), "a user and password go into auth: {basic: …}")
+    yield from url_problems(hop.at("proxy"), "a proxy that asks for a password is not supported")
+    yield from url_problems(hop.at("metrics_url"), "the hop's auth is sent there too, if it is the same server")
     yield from credentials_in_body(hop.at("body"))
     yield from _timeouts(hop.at("timeouts"))
     yield from _tls(hop.at("tls"))
@@ -79,7 +79,7 @@ def _auth(hop: View) -> Iterator[Problem]:
         yield auth.at("basic").at("username").problem("a colon in a user's name", "none: it ends the name")
 
 
-def _url(url: View, instead: str) -> Iterator[Problem]:
+def url_problems(url: View, instead: str) -> Iterator[Problem]:
     """A URL is shown on pages and kept in transcripts, so no secret may stand in it."""
     text = opened(url.data)
     if not isinstance(text, str):

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 
 from canary.config.errors import Problem, one_of
-from canary.config.hop_rules import header_problems
+from canary.config.hop_rules import header_problems, url_problems
+from canary.config.receivers import public_urls
 from canary.config.view import View, repeated
 from canary.notify import NOTIFIERS
 from canary.notify.kind import NotifierKind
@@ -35,9 +36,11 @@ def _way(receiver: View) -> Iterator[Problem]:
     ways = [kind for kind in NOTIFIERS if receiver.has(kind)]
     if len(ways) != 1:
         found = f"{one_of(ways, 'and')} in one receiver" if ways else "a receiver without a way to reach it"
-        yield receiver.problem(found, f"one of {one_of(list(NOTIFIERS))}")
+        yield receiver.problem(found, f"one of {one_of(sorted(NOTIFIERS))}")
     for kind in ways:
         yield from header_problems(receiver.at(kind).at("headers"))
+        for key in public_urls(kind):
+            yield from url_problems(receiver.at(kind).at(key), "credentials go into headers")
         if extra := missing_extra(NOTIFIERS[kind]):
             hint = f"pip install 'reasoning-canary[{extra}]'"
             yield receiver.at(kind).problem("what is not installed", f"the extra {extra}", hint)

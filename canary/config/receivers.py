@@ -11,9 +11,9 @@ from dataclasses import MISSING, fields
 from dataclasses import Field as DataField
 from typing import Any, get_type_hints
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import Field, create_model
 
-from canary.config.fields import Duration, Headers, SecretText, Text, Url
+from canary.config.fields import Duration, Headers, Name, SecretText, Text, Url
 from canary.config.section import Section
 from canary.config.service_fields import SecretUrl
 from canary.core.secret import Secret
@@ -39,21 +39,28 @@ def key_of(field: str) -> str:
     return field.removesuffix("_s")
 
 
-def _section(name: str, kind: NotifierKind) -> type[BaseModel]:
+def public_urls(kind: str) -> list[str]:
+    """The keys of this kind whose URL is no secret."""
+    hints = get_type_hints(NOTIFIERS[kind].options)
+    return [name for name, hint in hints.items() if _is_url(name) and hint is str]
+
+
+def _is_url(field: str) -> bool:
+    return field == "url" or field.endswith("_url")
+
+
+def _section(name: str, kind: NotifierKind) -> type[Section]:
     hints = get_type_hints(kind.options)
-    return create_model(
-        f"{kind.options.__name__.removesuffix('Options')}Section",
-        __base__=Section,
-        __doc__=(kind.options.__doc__ or kind.summary),
-        **{
-            key_of(field.name): (_type(name, field.name, hints[field.name]), _default(field))
-            for field in fields(kind.options)
-        },
-    )
+    keys: dict[str, Any] = {
+        key_of(field.name): (_type(name, field.name, hints[field.name]), _default(field))
+        for field in fields(kind.options)
+    }
+    title = f"{kind.options.__name__.removesuffix('Options')}Section"
+    return create_model(title, __base__=Section, __doc__=kind.options.__doc__ or kind.summary, **keys)
 
 
 def _type(kind: str, field: str, hint: Any) -> Any:
-    table = _URL_TYPES if field.endswith("url") and hint in _URL_TYPES else _TYPES
+    table = _URL_TYPES if _is_url(field) and hint in _URL_TYPES else _TYPES
     if hint not in table:
         msg = f"the option {field} of the notifier {kind} has the type {hint}, which no config can say"
         raise TypeError(msg)
@@ -66,12 +73,15 @@ def _default(field: DataField[Any]) -> Any:
     return Field(default_factory=field.default_factory) if field.default_factory is not MISSING else ...
 
 
-SECTIONS: Mapping[str, type[BaseModel]] = {name: _section(name, kind) for name, kind in NOTIFIERS.items()}
+SECTIONS: Mapping[str, type[Section]] = {name: _section(name, kind) for name, kind in NOTIFIERS.items()}
+_WAYS: Mapping[str, Any] = {
+    name: (section | None, Field(None, description=NOTIFIERS[name].summary)) for name, section in SECTIONS.items()
+}
 
 ReceiverSection = create_model(
     "ReceiverSection",
     __base__=Section,
     __doc__="Somebody to tell, and one way to do it.",
-    name=(Text, Field(description="What routes call it; unique in the config.")),
-    **{name: (section | None, Field(None, description=NOTIFIERS[name].summary)) for name, section in SECTIONS.items()},
+    name=(Name, Field(description="What routes call it; unique in the config.")),
+    **_WAYS,
 )

@@ -12,15 +12,14 @@ from datetime import datetime
 from canary.checks import CHECKS
 from canary.checks.budget_arms import NAME as BUDGET
 from canary.config.errors import Problem, did_you_mean, one_of, quoted, shown
-from canary.config.probes import ProbeError
 from canary.config.receiver_rules import receiver_names
-from canary.config.rules import probe_of
+from canary.config.routes import MATCHED
+from canary.config.rules import name_of
 from canary.config.view import View, repeated
 from canary.core.finding import Severity
 
 BLIND = "blind"  # the incident of a monitor that can tell nothing
 JUDGED = (*CHECKS, BUDGET, BLIND)  # what a finding can be of
-MATCHED = ("pipeline", "probe", "check", "hop", "severity")  # keys of a match that are no labels
 _MANY = 12
 
 
@@ -58,22 +57,12 @@ def _names(views: Sequence[View]) -> Mapping[str, Collection[str]]:
     probes = [probe for pipeline in pipelines for probe in pipeline.at("probes").items()]
     return {
         "pipeline": [name for pipeline in pipelines if (name := pipeline.text("name"))],
-        "probe": list(dict.fromkeys(name for probe in probes for name in _probe_names(probe))),
+        "probe": [name for probe in probes if (name := name_of(probe))],
         "check": JUDGED,
         "hop": [name for pipeline in pipelines for hop in pipeline.at("hops").items() if (name := hop.text("name"))],
         "severity": [str(severity) for severity in Severity],
         "": list(dict.fromkeys(name for pipeline in pipelines for name in pipeline.at("labels").names())),
     }
-
-
-def _probe_names(probe: View) -> Iterator[str]:
-    """A probe that cannot be read is a problem already, and must not make one of each match too."""
-    use = probe.text("use")
-    try:
-        if use is not None:
-            yield probe_of(use, probe.document.folder).name
-    except (KeyError, ProbeError):
-        yield use or ""
 
 
 def _match(match: View, names: Mapping[str, Collection[str]]) -> Iterator[Problem]:

@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
-from canary.config.fields import Duration, Text, named
+from canary.config.fields import Duration, Name, Text, named
 from canary.config.section import Section
 from canary.config.service_fields import FailCount
 from canary.config.time_fields import CronText, Moment, Span, ZoneName
@@ -31,6 +31,9 @@ class MatchSection(BaseModel):
     """The hop where the fault is."""
     severity: SeverityName | None = None
     """critical: people feel it; or warning."""
+
+
+MATCHED = tuple(MatchSection.model_fields)  # the keys of a match that are no labels
 
 
 class RouteSection(Section):
@@ -61,7 +64,7 @@ class RouteSection(Section):
 class MaintenanceSection(Section):
     """One window of time, or one each time that cron says. Measuring goes on in it."""
 
-    name: Text
+    name: Name
     """What it is for."""
     match: MatchSection = MatchSection()
     """What it is about; everything, if it is left out."""

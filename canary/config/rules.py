@@ -13,6 +13,7 @@ from canary.config.budget_rules import budget_problems
 from canary.config.errors import Problem, did_you_mean, one_of, shown
 from canary.config.hop_rules import credentials_in_body, header_problems, hop_problems
 from canary.config.probes import ProbeError, canned_probes, load_probe
+from canary.config.routes import MATCHED
 from canary.config.schedule_rules import schedule_problems, seconds
 from canary.config.source import is_file
 from canary.config.view import View, repeated
@@ -22,6 +23,7 @@ from canary.core.units import format_duration
 
 def file_problems(root: View) -> Iterator[Problem]:
     for pipeline in root.at("pipelines").items():
+        yield from _labels(pipeline.at("labels"))
         yield from _hops(pipeline)
         yield from header_problems(pipeline.at("defaults").at("headers"))
         yield from credentials_in_body(pipeline.at("defaults").at("body"))
@@ -38,6 +40,22 @@ def probe_of(use: str, folder: File) -> Probe:
     return load_probe(folder / use) if is_path(use) else canned_probes()[use]
 
 
+def name_of(probe: View) -> str | None:
+    """What the probe that is used here calls itself; of one that cannot be read, how it is used."""
+    use = probe.text("use")
+    try:
+        return use and probe_of(use, probe.document.folder).name
+    except (KeyError, ProbeError):
+        return use
+
+
+def _labels(labels: View) -> Iterator[Problem]:
+    for name in labels.names():
+        if name in MATCHED:
+            expected = f"another name: {name} in a match is something else"
+            yield labels.at(name).problem("a label that nothing could match", expected)
+
+
 def _hops(pipeline: View) -> Iterator[Problem]:
     hops = list(pipeline.at("hops").items())
     names = ((hop.at("name"), hop.text("name")) for hop in hops)
@@ -52,8 +70,8 @@ def _hops(pipeline: View) -> Iterator[Problem]:
 
 def _probes(pipeline: View) -> Iterator[Problem]:
     probes = list(pipeline.at("probes").items())
-    uses = ((probe.at("use"), probe.text("use")) for probe in probes)
-    yield from repeated(uses, "the same probe a second time", "it once in a pipeline, with all of its budgets")
+    names = ((probe.at("use"), name_of(probe)) for probe in probes)
+    yield from repeated(names, "the same probe a second time", "it once in a pipeline, with all of its budgets")
     for probe in probes:
         yield from _use(probe)
         yield from _first_visible(probe, pipeline.at("defaults"))

@@ -22,6 +22,7 @@ from canary.config.fields import (
     HeaderText,
     Level,
     Limit,
+    Name,
     SecretText,
     Text,
     Url,
@@ -121,7 +122,7 @@ class TimeoutEntry(Section):
 class HopSection(Section):
     """One member of the chain. Without a url it is not probed, and only its timeouts count."""
 
-    name: Text
+    name: Name
     """What to call it; unique in its pipeline."""
     url: Url | None = None
     """Where to send the probe, path included."""
@@ -232,7 +233,7 @@ class PricesSection(Section):
 class PipelineSection(Section):
     """One chain of hops and what is asked of it."""
 
-    name: Text
+    name: Name
     """What to call it; unique in the config."""
     labels: dict[LabelName, Text] = {}
     """What routes, silences and windows can match, besides its name."""
@@ -259,7 +260,7 @@ class ConfigFile(Section):
     """More config files, relative to this one."""
     pipelines: list[PipelineSection] = []
     """What to watch."""
-    receivers: list[ReceiverSection] = []  # type: ignore[valid-type]  # made from NOTIFIERS
+    receivers: list[ReceiverSection] = []  # type: ignore[valid-type]  # it is made from NOTIFIERS
     """Whom to tell."""
     routes: list[RouteSection] = []
     """Who is told of what. The first that fits decides; without routes a single receiver gets everything."""

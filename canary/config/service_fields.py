@@ -66,7 +66,7 @@ def _fail(value: object) -> tuple[int, int]:
         raise unfit('a number of runs like "2 of 3", or 2 for two in a row')
     fail, of = int(match[1]), int(match[2] or match[1])
     if not 1 <= fail <= of <= _MOST_RUNS:
-        expected = f"at least 1, of at least as many and at most {_MOST_RUNS}"
+        expected = f"at least 1 failure, and no more than there are runs, at most {_MOST_RUNS}"
         raise unfit(expected, found=f"{fail} of {of}")
     return fail, of
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from canary.config.errors import Problem
+from canary.config.errors import Problem, shown
+from canary.config.hop_rules import url_problems
 from canary.config.service_fields import parse_address
 from canary.config.view import View
 from canary.core.secret import Secret
@@ -26,6 +27,7 @@ def service_problems(views: Sequence[View]) -> Iterator[Problem]:
         yield from _said_once([view for view in views if view.has(key)], key)
     for view in views:
         yield from _listen(view.at("listen"))
+        yield from url_problems(view.at("listen").at("public_url"), "links are for everybody")
         yield from _password(view.at("storage").at("url"))
 
 
@@ -44,8 +46,9 @@ def _listen(listen: View) -> Iterator[Problem]:
     except ValueError:
         return
     token = Secret("") if listen.has("token") else None
-    if why := bind_refusal(Listen(host=host, port=port, token=token)):
-        yield listen.at("address").problem(why, "a token beside it, or a loopback address like 127.0.0.1")
+    if bind_refusal(Listen(host=host, port=port, token=token)):
+        found = f"{shown((), listen.at('address').written())}, which others can reach"
+        yield listen.at("address").problem(found, "a token beside it, or a loopback address like 127.0.0.1")
 
 
 def _password(url: View) -> Iterator[Problem]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from canary.client.redact import public_url
-from canary.core.schedule import Every
+from canary.config.show_service import receiver_line, route_line, service_line, window_line
+from canary.config.timetable import describe_schedule
 from canary.core.spec import Assignment, BudgetTest, Hop, Pipeline, Plan
 from canary.core.timeout import Timeout
 from canary.core.units import format_duration
@@ -11,7 +12,13 @@ from canary.core.units import format_duration
 
 def describe(plan: Plan) -> list[str]:
     """Lines for a terminal, two spaces deeper for each level."""
-    return [line for pipeline in plan.pipelines for line in _pipeline(pipeline)]
+    return [
+        *(line for pipeline in plan.pipelines for line in _pipeline(pipeline)),
+        *map(receiver_line, plan.receivers),
+        *(route_line(number, route) for number, route in enumerate(plan.routes, 1)),
+        *map(window_line, plan.maintenance),
+        service_line(plan.service),
+    ]
 
 
 def _pipeline(pipeline: Pipeline) -> list[str]:
@@ -27,8 +34,9 @@ def _hop(hop: Hop) -> list[str]:
     else:
         head = f"{hop.name}: {public_url(hop.url)}, {hop.protocol}, model {hop.model}"
     keepalive = f", a comment every {format_duration(hop.keepalive_s)}" if hop.keepalive_s else ""
+    metrics = [f"  metrics at {public_url(hop.metrics_url)}"] if hop.metrics_url else []
     headers = [f"  {name}: {value}" for name, value in hop.headers.items()]
-    return [head + keepalive, *headers, *(f"  {_timeout(timeout)}" for timeout in hop.timeouts)]
+    return [head + keepalive, *metrics, *headers, *(f"  {_timeout(timeout)}" for timeout in hop.timeouts)]
 
 
 def _timeout(timeout: Timeout) -> str:
@@ -37,8 +45,7 @@ def _timeout(timeout: Timeout) -> str:
 
 
 def _assignment(assignment: Assignment) -> list[str]:
-    schedule = assignment.schedule
-    often = f"every {format_duration(schedule.seconds)}" if isinstance(schedule, Every) else "on demand"
+    often = describe_schedule(assignment.schedule)
     first = assignment.first_visible_s
     limit = f", first visible within {format_duration(first)}" if first else ""
     head = f"probe {assignment.probe.name}: {often}, deadline {format_duration(assignment.deadline_s)}{limit}"

@@ -1,4 +1,4 @@
-"""What people say that they changed: a mark on the axis of time, beside the versions that answers show by themselves."""
+"""What people say that they changed: a mark in time, beside the versions that answers show by themselves."""
 
 from __future__ import annotations
 

@@ -93,7 +93,8 @@ class Page:
 
     `changes`: when it opened or closed within the last hour, for flapping; `flapping`: said once, then quiet until it
     settles. Flapping without members it is not over yet: people still have to hear how it ended. `told`: when each
-    receiver last heard each reason, oldest first; from RESOLVED on it begins anew.
+    receiver last heard each reason, oldest first; from RESOLVED on it begins anew. `lead`: the incident that speaks for
+    all, as it was when it last fired.
     """
 
     id: str
@@ -108,3 +109,4 @@ class Page:
     flapping: bool = False
     changes: tuple[datetime, ...] = ()
     told: tuple[Told, ...] = ()
+    lead: Incident | None = None

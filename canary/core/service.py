@@ -78,6 +78,6 @@ def is_loopback(host: str) -> bool:
 
 def bind_refusal(listen: Listen) -> str | None:
     """Why this must not be listened at, or None. Without a token only loopback addresses are safe."""
-    if listen.token is not None or is_loopback(listen.host):
+    if (listen.token is not None and listen.token.reveal()) or is_loopback(listen.host):
         return None
     return f"{listen.host or 'every address'} can be reached from elsewhere, so listening there needs a token"

@@ -55,9 +55,10 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readiness:
-    """`problems` are sentences; none means ready."""
+    """`problems` are sentences; none means ready. `notes` are worth knowing, and no reason not to be."""
 
     problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

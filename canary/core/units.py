@@ -59,7 +59,8 @@ def parse_size(text: str) -> int:
         msg = f"{text!r} is not a size; write it like 500MB, 2GB or 2GiB"
         raise ValueError(msg)
     unit = match[2].lower()
-    return round(float(match[1]) * (1024 if unit.endswith("i") else 1000) ** _SIZE_UNITS.index(unit.removesuffix("i")))
+    base, exponent = 1024 if unit.endswith("i") else 1000, _SIZE_UNITS.index(unit.removesuffix("i"))
+    return round(float(match[1]) * float(base**exponent))
 
 
 def format_size(size: int) -> str:

@@ -238,6 +238,7 @@ def _result(visit: Visit, test: BudgetTest, treatment: Evidence, found: Verdict)
         observation=treatment.observation,
         measurement=treatment.measurement,
         verdicts=(found, *(effect for effect in told if effect.status is not Status.UNKNOWN)),
+        load=treatment.load,
     )
 
 

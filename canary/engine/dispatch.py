@@ -86,6 +86,16 @@ class Dispatcher:
             except TimeoutError:
                 continue
 
+    @property
+    def struggles(self) -> bool:
+        """Whether somebody did not take what we tried to tell."""
+        return any(each.attempts for each in self.waiting.values())
+
+    def oldest_s(self) -> float:
+        """How long the oldest undelivered notification has been waiting."""
+        now = self.now()
+        return max(((now - each.notification.at).total_seconds() for each in self.waiting.values()), default=0.0)
+
     async def flush(self) -> None:
         """One pass: 1 catch up with the store, 2 look what is due, 3 tell every receiver, each in its own lane."""
         await self.archive.catch_up()
@@ -103,7 +113,7 @@ class Dispatcher:
         for row in queued or ():
             known = Waiting(notification=row.notification, attempts=row.attempts, handle=row.handle)
             self.waiting.setdefault(row.notification.id, known)
-        reachable = self.waiting.keys()
+        reachable = set(self.waiting)
         if queued is not None:
             reachable = {row.notification.id for row in queued} | self.archive.unsaved()
         first: dict[Lane, Waiting] = {}

@@ -40,7 +40,9 @@ def objection(allowance: Allowance, probe: str, *, spent: float, now: datetime) 
     if cost is None:
         return None
     if allowance.tokens_per_run is not None and cost.tokens_per_run > allowance.tokens_per_run:
-        return f"a run usually takes {cost.tokens_per_run:,.0f} tokens, and tokens_per_run is {allowance.tokens_per_run:,}"
+        return (
+            f"a run usually takes {cost.tokens_per_run:,.0f} tokens, and tokens_per_run is {allowance.tokens_per_run:,}"
+        )
     if allowance.tokens_per_day is None:
         return None
     left = allowance.tokens_per_day - spent

@@ -1,4 +1,4 @@
-"""When the runs of an interval are due, on the monotonic clock. Pure.
+"""When runs are due: an interval's beats on the monotonic clock, and cron's times on the wall's. Pure.
 
 Beat n is due at `start_s + n * seconds`, plus a jitter of its own that a hash of name and n gives: the same in every
 process, so a reload or a test finds the same beats, and two canaries with the same config do not knock at once only if
@@ -18,6 +18,9 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from apscheduler.triggers.cron import CronTrigger
 
 from canary.core.schedule import Every
 
@@ -47,6 +50,30 @@ class Rhythm:
         while self.beat(number) <= at_s + self.tolerance_s:
             number += 1
         return number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CronTimes:
+    """The times of a cron expression, each late by a jitter of its own."""
+
+    name: str
+    trigger: CronTrigger
+    jitter_s: float
+
+    def next_after(self, now: datetime) -> datetime:
+        """In UTC: aware times of one zone are compared by their wall clocks, which repeat in autumn."""
+        fire = now.astimezone(UTC) - timedelta(seconds=self.jitter_s)
+        while True:
+            fire = self._fire_after(fire)
+            late_s = self.jitter_s * _fraction(f"{self.name}/{fire.timestamp()}")
+            due = fire + timedelta(seconds=late_s)
+            if due > now:
+                return due
+
+    def _fire_after(self, moment: datetime) -> datetime:
+        later = (moment + timedelta(microseconds=1)).astimezone(self.trigger.timezone)
+        fire: datetime = self.trigger.get_next_fire_time(None, later)
+        return fire.astimezone(UTC)
 
 
 def first_beat_s(name: str, every: Every, *, age_s: float | None, opens: bool) -> float:

@@ -26,7 +26,7 @@ from canary.engine.budgets import CONTROL, ask_control, prove_budgets
 from canary.engine.visit import Occasion, Visit
 
 PLAIN = "plain"
-_EXPLAINING = ("idle_timeout", "streaming")
+_EXPLAINING = ("idle_timeout", "streaming", "saturation")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +114,7 @@ def _unjudged(evidence: Evidence, visit: Visit, variant: str) -> HopResult:
         measurement=evidence.measurement,
         verdicts=(),
         timeouts=visit.timers,
+        load=evidence.load,
     )
 
 

@@ -30,7 +30,7 @@ from canary.core.metrics import Skip
 from canary.core.schedule import Cron, Every, Schedule
 from canary.core.spec import Plan
 from canary.engine.due import Due, Key
-from canary.engine.rhythm import Rhythm, first_beat_s
+from canary.engine.rhythm import CronTimes, Rhythm, first_beat_s
 
 CRON_GRACE_S = 300.0
 _JUMP_S = 0.5  # of the wall clock against the monotonic one
@@ -45,17 +45,6 @@ class Clocks:
     wall: Callable[[], datetime]
 
 
-@dataclass(slots=True, kw_only=True)
-class _Entry:
-    """One scheduled probe. `due_s`: its next run, on the steady clock."""
-
-    schedule: Schedule
-    trigger: BaseTrigger
-    due_s: float
-    number: int = 0  # of the beat that is due next
-    rhythm: Rhythm | None = None  # None: cron
-
-
 class Steady(BaseTrigger):  # type: ignore[misc]  # apscheduler has no types
     """An interval of the steady clock in apscheduler's terms: asked for a wall time, it answers by the steady one."""
 
@@ -68,10 +57,32 @@ class Steady(BaseTrigger):  # type: ignore[misc]  # apscheduler has no types
         return now + timedelta(seconds=self._rhythm.beat(self._rhythm.number_after(at_s)) - at_s)
 
 
+class ByWall(BaseTrigger):  # type: ignore[misc]
+    """Cron with a jitter that is the same in every process."""
+
+    def __init__(self, times: CronTimes) -> None:
+        self._times = times
+
+    def get_next_fire_time(self, _previous: datetime | None, now: datetime) -> datetime:
+        return self._times.next_after(now)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Entry:
+    """One scheduled probe. `due_s`: its next run, on the steady clock; `number`: of the beat that is due then."""
+
+    schedule: Schedule
+    times: Rhythm | CronTimes
+    due_s: float
+    number: int = 0
+
+
 class Timetable:
     """All that is scheduled. `ring` gets what is due; `skipped` what went by unseen, and how often."""
 
-    def __init__(self, *, clocks: Clocks, ring: Callable[[Due], None], skipped: Callable[[Key, Skip, int], None]) -> None:
+    def __init__(
+        self, *, clocks: Clocks, ring: Callable[[Due], object], skipped: Callable[[Key, Skip, int], None]
+    ) -> None:
         self._clocks = clocks
         self._ring = ring
         self._skipped = skipped
@@ -109,11 +120,7 @@ class Timetable:
     def next_runs(self) -> Mapping[Key, datetime]:
         """By the wall clock as it goes now."""
         now, at_s = self._clocks.wall(), self._clocks.steady()
-        return {
-            key: now + timedelta(seconds=entry.due_s - at_s)
-            for key, entry in self._entries.items()
-            if entry.due_s < float("inf")
-        }
+        return {key: now + timedelta(seconds=entry.due_s - at_s) for key, entry in self._entries.items()}
 
     def overdue_s(self) -> float:
         """How late the most overdue ring is: more than a moment means that this loop is stuck."""
@@ -132,64 +139,67 @@ class Timetable:
 
     def _add(self, key: Key, schedule: Schedule, last: datetime | None, *, opens: bool) -> None:
         now, at_s = self._clocks.wall(), self._clocks.steady()
+        trigger: BaseTrigger
         if isinstance(schedule, Every):
             age_s = (now - last).total_seconds() if last else None
             due_s = at_s + first_beat_s(_id(key), schedule, age_s=age_s, opens=opens)
             rhythm = Rhythm(name=_id(key), every=schedule, start_s=due_s)
-            entry = _Entry(schedule=schedule, trigger=Steady(rhythm, self._clocks), due_s=due_s, rhythm=rhythm)
+            trigger, entry = Steady(rhythm, self._clocks), _Entry(schedule=schedule, times=rhythm, due_s=due_s)
         else:
-            trigger = trigger_of(schedule)
-            due_s = _until(trigger, now) + at_s
-            entry = _Entry(schedule=schedule, trigger=trigger, due_s=due_s)
-        if due_s == float("inf"):
-            return
+            times = CronTimes(name=_id(key), trigger=trigger_of(schedule), jitter_s=schedule.jitter_s)
+            trigger, entry = ByWall(times), _Entry(schedule=schedule, times=times, due_s=self._steadily(times))
         self._entries[key] = entry
         self._scheduler.add_job(
             self._rang,
-            entry.trigger,
+            trigger,
             args=(key,),
             id=_id(key),
-            next_run_time=now + timedelta(seconds=due_s - at_s),
+            next_run_time=now + timedelta(seconds=entry.due_s - at_s),
             misfire_grace_time=CRON_GRACE_S if isinstance(schedule, Cron) else None,
         )
 
     async def _rang(self, key: Key) -> None:
-        """apscheduler's job. It rings early where the wall clock was set ahead: then it is not due, and set anew."""
+        """What apscheduler calls. Early where the wall clock was set ahead: then nothing is due, and it is set anew."""
         self.check_clocks()
         entry, at_s = self._entries.get(key), self._clocks.steady()
         if entry is None or not self._open:
             return
-        if entry.rhythm is not None and at_s < entry.due_s - entry.rhythm.tolerance_s:
+        if isinstance(entry.times, Rhythm) and at_s < entry.due_s - entry.times.tolerance_s:
             return
         due = Due(key=key, run_id=secrets.token_hex(6), due_s=entry.due_s)
         self._advance(key, entry, at_s)
         self._ring(due)
 
     def _advance(self, key: Key, entry: _Entry, at_s: float) -> None:
-        if entry.rhythm is None:
-            entry.due_s = at_s + _until(entry.trigger, self._clocks.wall())
+        if isinstance(entry.times, CronTimes):
+            entry.due_s = self._steadily(entry.times)
             return
-        number = entry.rhythm.number_after(at_s)
+        number = entry.times.number_after(at_s)
         if missed := number - entry.number - 1:
             self._skipped(key, Skip.MISSED, missed)
-        entry.number, entry.due_s = number, entry.rhythm.beat(number)
+        entry.number, entry.due_s = number, entry.times.beat(number)
 
     def _missed(self, event: JobExecutionEvent) -> None:
         """A cron run that was too late to be made."""
         for key, entry in self._entries.items():
-            if _id(key) == event.job_id and entry.rhythm is None:
-                entry.due_s = self._clocks.steady() + _until(entry.trigger, self._clocks.wall())
+            if _id(key) == event.job_id and isinstance(entry.times, CronTimes):
+                entry.due_s = self._steadily(entry.times)
                 self._skipped(key, Skip.MISSED, 1)
 
     def _realign(self, key: Key, entry: _Entry) -> None:
-        """An interval keeps its steady time. A cron time that went by in the jump is left to the grace, or to be missed."""
+        """An interval keeps its steady time. A cron time that the jump went over is left to the grace."""
         job: Job = self._scheduler.get_job(_id(key))
         now, at_s = self._clocks.wall(), self._clocks.steady()
-        if entry.rhythm is not None:
-            job.modify(next_run_time=now + timedelta(seconds=max(0.0, entry.due_s - at_s)))
-        elif job.next_run_time > now:
-            entry.due_s = at_s + _until(entry.trigger, now)
-            job.modify(next_run_time=now + timedelta(seconds=entry.due_s - at_s))
+        if isinstance(entry.times, CronTimes):
+            if job.next_run_time <= now:
+                return
+            entry.due_s = self._steadily(entry.times)
+        job.modify(next_run_time=now + timedelta(seconds=max(0.0, entry.due_s - at_s)))
+
+    def _steadily(self, times: CronTimes) -> float:
+        """Its next time, on the steady clock."""
+        now = self._clocks.wall()
+        return self._clocks.steady() + (times.next_after(now) - now).total_seconds()
 
     def _offset(self) -> float:
         return self._clocks.wall().timestamp() - self._clocks.steady()
@@ -204,9 +214,3 @@ def _scheduled(plan: Plan) -> Iterable[tuple[Key, Schedule]]:
 
 def _id(key: Key) -> str:
     return "\t".join(key)  # no name holds a tab
-
-
-def _until(trigger: BaseTrigger, now: datetime) -> float:
-    """Seconds to its next time; a cron expression that names no time to come (30 February) is due never."""
-    following = trigger.get_next_fire_time(None, now)
-    return float("inf") if following is None else float((following - now).total_seconds())

@@ -42,18 +42,17 @@ class Tally:
         for kind, count in tokens_of(measurement).items():
             self.add(metrics.TOKENS, *answer, kind, by=count)
 
-    def forget(self, pipelines: Collection[str], hops: Collection[tuple[str, str]], runs: Collection[tuple[str, str]]) -> None:
+    def forget(
+        self, pipelines: Collection[str], hops: Collection[tuple[str, str]], runs: Collection[tuple[str, str]]
+    ) -> None:
         """Drop the series of what is not in the plan any more. `hops` and `runs`: with their pipelines."""
 
         def stays(series: Series) -> bool:
             at = dict(zip(METRICS[series.metric].labels, series.labels, strict=True))
             pipeline, hop, probe = at.get("pipeline"), at.get("hop"), at.get("probe")
-            return (
-                pipeline is None
-                or pipeline in pipelines
-                and (hop is None or (pipeline, hop) in hops)
-                and (probe is None or (pipeline, probe) in runs)
-            )
+            at_hop = hop is None or (pipeline, hop) in hops
+            of_probe = probe is None or (pipeline, probe) in runs
+            return pipeline is None or (pipeline in pipelines and at_hop and of_probe)
 
         self.counters = {series: value for series, value in self.counters.items() if stays(series)}
         self.distributions = {series: value for series, value in self.distributions.items() if stays(series)}

@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from canary.analysis.measure import measure
 from canary.checks.evidence import Evidence
+from canary.client.engine_metrics import Page, load_between, read_page
 from canary.client.observe import observe
 from canary.client.reader import StopRule
 from canary.client.target import Limits, Target
@@ -55,7 +56,8 @@ Watch = Callable[[Started | HopResult], None]
 class Occasion:
     """What is new in each run, and who is told of it. `now` is read once per request.
 
-    `hear` is told of each answer before it is judged. `history`: earlier answers of this probe at this pipeline by (hop, variant), in any order.
+    `hear` is told of each answer before it is judged. `history`: earlier answers of this probe at this pipeline by
+    (hop, variant), newest last.
     """
 
     run_id: str
@@ -108,6 +110,7 @@ class Visit:
         body = change(body_of(self.hop, self.assignment.probe, composed))
         if self.counts_running and body.get("stream") is True:
             body = merged(body, _RUNNING_COUNTS)
+        before = await self._metrics_page()
         limits = Limits(deadline_s=self.assignment.deadline_s, max_bytes=MAX_BYTES, connect_timeout_s=CONNECT_TIMEOUT_S)
         observation = await observe(
             self.target,
@@ -138,5 +141,12 @@ class Visit:
             inline_reasoning=self.hop.inline_reasoning,
             forwards_reasoning=self.hop.forwards_reasoning,
             expected_answer=composed.answer,
+            load=load_between(before, await self._metrics_page()),
             history=self.occasion.history.get((self.hop.name, variant), ()),
         )
+
+    async def _metrics_page(self) -> Page | None:
+        """What the hop says of itself now, where it says anything; its silence stops nothing."""
+        if self.hop.metrics_url is None:
+            return None
+        return await read_page(self.hop.metrics_url, self.target, model=self.hop.model)

@@ -30,7 +30,8 @@ class Place:
 
 def startable(line: Sequence[Place], busy: Urls, free: int) -> tuple[Place, ...]:
     """Which of `line`, first come first, may start now. `busy`: URLs asked by running ones; `free`: how many more."""
-    taken, chosen = set(busy), []
+    taken: set[str] = set(busy)
+    chosen: list[Place] = []
     for place in line:
         if len(chosen) < free and not place.urls & taken:
             chosen.append(place)
@@ -82,7 +83,7 @@ class Worker:
         return max((now_s - p.due.due_s for p in self.line if p.due.why is Why.SCHEDULE), default=0.0)
 
     async def drain(self, grace_s: float) -> None:
-        """Take no more, drop the line, give the running ones `grace_s`, then cancel them and wait until they have left."""
+        """Take no more, drop the line, give the running ones `grace_s`, then cancel them and wait for them to leave."""
         self._group = None
         for place in self.line:
             self.skipped(place.due.key, Skip.SHUTDOWN, 1)

@@ -22,7 +22,7 @@ import aiohttp
 from canary.core.notification import Delivery, Reason, Sent
 from canary.core.observation import Json
 from canary.core.secret import Secret
-from canary.notify.http import NO_HEADERS, HttpRequest, attempted, post
+from canary.notify.http import NO_HEADERS, TIMEOUT_S, HttpRequest, attempted, post
 from canary.notify.kind import Errand
 from canary.notify.text import plain
 
@@ -41,10 +41,11 @@ class AlertmanagerOptions:
     url: str
     headers: Mapping[str, str | Secret] = field(default_factory=lambda: NO_HEADERS)
     labels: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    timeout_s: float = TIMEOUT_S
 
 
 async def send(errand: Errand, options: AlertmanagerOptions, session: aiohttp.ClientSession) -> Delivery:
-    outcome = await attempted(post(render(errand, options), session))
+    outcome = await attempted(post(render(errand, options), session), timeout_s=options.timeout_s)
     return Sent(handle=json.dumps(labels_of(errand, options))) if isinstance(outcome, Sent) else outcome
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import Any
 
 import aiohttp
 
@@ -19,7 +18,6 @@ from canary.notify.http import attempted
 from canary.notify.kind import Errand
 from canary.notify.text import headline, plain
 
-_TIMEOUT_S = 30.0  # its services are slower than one request: a mail takes several round trips
 _MOST_QUOTED_CHARS = 200
 
 
@@ -28,19 +26,20 @@ class AppriseOptions:
     """`url` as apprise writes it, like mailtos://user:password@example.com; it holds the credentials."""
 
     url: Secret
+    timeout_s: float = 30.0  # its services are slower than one request: a mail takes several round trips
 
 
 async def send(errand: Errand, options: AppriseOptions, session: aiohttp.ClientSession) -> Delivery:  # noqa: ARG001
     """Its services open connections of their own; ours is not used."""
+    working = asyncio.to_thread(_notify, options.url.reveal(), errand.notification)
+    return await attempted(working, timeout_s=options.timeout_s)
+
+
+def _notify(url: str, notification: Notification) -> Delivery:
     try:
-        import apprise  # noqa: PLC0415  # an optional dependency
+        import apprise  # noqa: PLC0415  # an optional dependency, and half a second of work
     except ModuleNotFoundError:
         return Rejected(why="apprise is not installed: pip install 'reasoning-canary[apprise]'")
-    working = asyncio.to_thread(_notify, apprise, options.url.reveal(), errand.notification)
-    return await attempted(working, timeout_s=_TIMEOUT_S)
-
-
-def _notify(apprise: Any, url: str, notification: Notification) -> Delivery:
     service = apprise.Apprise()
     with apprise.LogCapture(level=apprise.logging.WARNING) as log:
         if not service.add(url):

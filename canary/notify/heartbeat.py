@@ -6,11 +6,11 @@ import aiohttp
 
 from canary.core.notification import Delivery
 from canary.core.service import Heartbeat
-from canary.notify.http import HttpRequest, attempted, post
+from canary.notify.http import TIMEOUT_S, HttpRequest, attempted, post
 from canary.notify.redact import without_secrets
 
 
 async def ping(heartbeat: Heartbeat, session: aiohttp.ClientSession) -> Delivery:
     """A GET, as every such service takes it."""
     request = HttpRequest(url=heartbeat.url, method="GET")
-    return without_secrets(await attempted(post(request, session)), heartbeat)
+    return without_secrets(await attempted(post(request, session), timeout_s=TIMEOUT_S), heartbeat)

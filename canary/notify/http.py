@@ -25,7 +25,7 @@ from canary.core.notification import Delivery, Rejected, RetryLater, Sent
 from canary.core.secret import Secret
 from canary.notify.kind import Errand, Send
 
-TIMEOUT_S = 10.0  # of one request with its reply
+TIMEOUT_S = 10.0  # of one request with its reply, unless the config says otherwise
 USER_AGENT = f"reasoning-canary/{__version__}"
 _MOST_REPLY_BYTES = 16 * 1024
 _MOST_QUOTED_CHARS = 200
@@ -72,21 +72,15 @@ def by_status(reply: HttpReply) -> Delivery:
 def over_http(render: Render, classify: Classify = by_status) -> Send:
     """A notifier that is one request."""
 
-    async def send(errand: Errand, options: object, session: aiohttp.ClientSession) -> Delivery:
+    async def send(errand: Errand, options: Any, session: aiohttp.ClientSession) -> Delivery:
         request = render(errand, options)
-        return await attempted(post(request, session, classify=classify))
+        return await attempted(post(request, session, classify=classify), timeout_s=options.timeout_s)
 
     return send
 
 
-async def post(
-    request: HttpRequest,
-    session: aiohttp.ClientSession,
-    *,
-    classify: Classify = by_status,
-    timeout_s: float = TIMEOUT_S,
-) -> Delivery:
-    """Raises what `attempted` translates."""
+async def post(request: HttpRequest, session: aiohttp.ClientSession, *, classify: Classify = by_status) -> Delivery:
+    """Raises what `attempted` translates, which also ends it in time."""
     headers = {name: _revealed(value) for name, value in request.headers.items()}
     async with session.request(
         request.method,
@@ -94,14 +88,14 @@ async def post(
         data=request.body or None,
         headers={"User-Agent": USER_AGENT, **headers},
         allow_redirects=False,
-        timeout=aiohttp.ClientTimeout(total=timeout_s),
+        timeout=aiohttp.ClientTimeout(total=None),
     ) as response:
         text = await _beginning(response)
         names = {name.lower(): value for name, value in response.headers.items()}
         return classify(HttpReply(status=response.status, text=text, headers=names))
 
 
-async def attempted(sending: Awaitable[T], *, timeout_s: float = TIMEOUT_S) -> T | RetryLater | Rejected:
+async def attempted(sending: Awaitable[T], *, timeout_s: float) -> T | RetryLater | Rejected:
     """Its outcome, or what became of it on the way. What no row below names is our own bug and is raised."""
     try:
         async with asyncio.timeout(timeout_s):

@@ -14,7 +14,7 @@ from canary.core.finding import Severity
 from canary.core.notification import Reason
 from canary.core.observation import Json
 from canary.core.secret import Secret
-from canary.notify.http import HttpRequest, over_http
+from canary.notify.http import TIMEOUT_S, HttpRequest, over_http
 from canary.notify.kind import Errand
 from canary.notify.text import facts, headline, hop_table, links
 from canary.notify.tidy import cut
@@ -30,6 +30,7 @@ class PagerDutyOptions:
 
     routing_key: Secret
     url: str = "https://events.pagerduty.com/v2/enqueue"
+    timeout_s: float = TIMEOUT_S
 
 
 def render(errand: Errand, options: PagerDutyOptions) -> HttpRequest:

@@ -28,7 +28,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from canary.core.notification import Delivery, Notification, Reason, Rejected, RetryLater, Sent
 from canary.core.observation import Json
 from canary.core.secret import Secret
-from canary.notify.http import attempted, retry_after_s
+from canary.notify.http import TIMEOUT_S, attempted, retry_after_s
 from canary.notify.kind import Errand
 from canary.notify.picture import picture_of
 from canary.notify.slack_blocks import blocks, fallback, fenced, section, update
@@ -58,6 +58,7 @@ class SlackOptions:
     token: Secret
     channel: str
     api_url: str = "https://slack.com/api/"
+    timeout_s: float = TIMEOUT_S  # of each call; a message takes up to five
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +70,18 @@ class Post:
     ts: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bot:
+    """What one errand works with."""
+
+    client: AsyncWebClient
+    options: SlackOptions
+    errand: Errand
+
+    async def ask(self, call: Awaitable[Any]) -> Mapping[str, Json] | RetryLater | Rejected:
+        return await attempted(_answer(call), timeout_s=self.options.timeout_s)
+
+
 async def send(errand: Errand, options: SlackOptions, session: aiohttp.ClientSession) -> Delivery:
     client = AsyncWebClient(
         token=options.token.reveal(),
@@ -76,20 +89,22 @@ async def send(errand: Errand, options: SlackOptions, session: aiohttp.ClientSes
         session=session,
         retry_handlers=[],  # it would try again, and sleep, on its own
     )
+    bot = Bot(client=client, options=options, errand=errand)
     post = _post_of(errand.handle)
     if post is not None and post.asked == options.channel:
-        outcome = await _change(errand.notification, post, client)
+        outcome = await _change(bot, post)
         if not (isinstance(outcome, Rejected) and outcome.why in _GONE):
             return outcome
-    return await _begin(errand, options, client)
+    return await _begin(bot)
 
 
-async def _change(notification: Notification, post: Post, client: AsyncWebClient) -> Delivery:
-    edited = await _asked(client.chat_update(channel=post.channel, ts=post.ts, **_body(notification)))
+async def _change(bot: Bot, post: Post) -> Delivery:
+    notification = bot.errand.notification
+    edited = await bot.ask(bot.client.chat_update(channel=post.channel, ts=post.ts, **_body(notification)))
     if not isinstance(edited, Mapping):
         return edited
-    replied = await _asked(
-        client.chat_postMessage(
+    replied = await bot.ask(
+        bot.client.chat_postMessage(
             channel=post.channel,
             thread_ts=post.ts,
             reply_broadcast=notification.reason not in QUIET,
@@ -102,11 +117,11 @@ async def _change(notification: Notification, post: Post, client: AsyncWebClient
     return Sent(handle=_handle(post)) if isinstance(replied, Mapping) else replied
 
 
-async def _begin(errand: Errand, options: SlackOptions, client: AsyncWebClient) -> Delivery:
-    notification = errand.notification
-    posted = await _asked(
-        client.chat_postMessage(
-            channel=options.channel,
+async def _begin(bot: Bot) -> Delivery:
+    notification = bot.errand.notification
+    posted = await bot.ask(
+        bot.client.chat_postMessage(
+            channel=bot.options.channel,
             unfurl_links=False,
             unfurl_media=False,
             client_msg_id=_identity(notification),
@@ -115,32 +130,35 @@ async def _begin(errand: Errand, options: SlackOptions, client: AsyncWebClient) 
     )
     if not isinstance(posted, Mapping):
         return posted
-    post = Post(asked=options.channel, channel=str(posted.get("channel", "")), ts=str(posted.get("ts", "")))
-    failed = [await _attach_picture(errand, post, client), await _reply_content(notification, post, client)]
+    post = Post(asked=bot.options.channel, channel=str(posted.get("channel", "")), ts=str(posted.get("ts", "")))
+    failed = [await _attach_picture(bot, post), await _reply_content(bot, post)]
     return Sent(handle=_handle(post), note="; ".join(filter(None, failed)))
 
 
-async def _attach_picture(errand: Errand, post: Post, client: AsyncWebClient) -> str:
+async def _attach_picture(bot: Bot, post: Post) -> str:
     """What went wrong."""
-    png = await picture_of(errand.run) if errand.run is not None else None
-    if errand.run is None or png is None:
+    run = bot.errand.run
+    png = await picture_of(run) if run is not None else None
+    if run is None or png is None:
         return ""
-    name = f"run-{errand.run.id}"
-    uploading = client.files_upload_v2(
-        channel=post.channel, thread_ts=post.ts, content=png, filename=f"{name}.png", title=name, alt_txt=name
+    name = f"run-{run.id}"
+    outcome = await bot.ask(
+        bot.client.files_upload_v2(
+            channel=post.channel, thread_ts=post.ts, content=png, filename=f"{name}.png", title=name, alt_txt=name
+        )
     )
-    outcome = await _asked(uploading)
     return "" if isinstance(outcome, Mapping) else f"the picture was not attached: {outcome.why}"
 
 
-async def _reply_content(notification: Notification, post: Post, client: AsyncWebClient) -> str:
-    content = notification.message.content
+async def _reply_content(bot: Bot, post: Post) -> str:
+    content = bot.errand.notification.message.content
     if not content:
         return ""
-    replying = client.chat_postMessage(
-        channel=post.channel, thread_ts=post.ts, text="Content", blocks=[section(fenced(content))]
+    outcome = await bot.ask(
+        bot.client.chat_postMessage(
+            channel=post.channel, thread_ts=post.ts, text="Content", blocks=[section(fenced(content))]
+        )
     )
-    outcome = await _asked(replying)
     return "" if isinstance(outcome, Mapping) else f"the content was not posted: {outcome.why}"
 
 
@@ -165,10 +183,6 @@ def _handle(post: Post) -> str:
 
 def _post_of(handle: str | None) -> Post | None:
     return Post(**json.loads(handle)) if handle else None
-
-
-async def _asked(call: Awaitable[Any]) -> Mapping[str, Json] | RetryLater | Rejected:
-    return await attempted(_answer(call))
 
 
 async def _answer(call: Awaitable[Any]) -> Mapping[str, Json] | RetryLater | Rejected:

@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass
 
 from canary.core.secret import Secret
-from canary.notify.http import HttpRequest, over_http
+from canary.notify.http import TIMEOUT_S, HttpRequest, over_http
 from canary.notify.kind import Errand
 from canary.notify.slack_blocks import blocks, fallback
 
@@ -19,6 +19,7 @@ class SlackWebhookOptions:
     """`url` is the credential."""
 
     url: Secret
+    timeout_s: float = TIMEOUT_S
 
 
 def render(errand: Errand, options: SlackWebhookOptions) -> HttpRequest:

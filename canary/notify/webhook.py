@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from canary.core.jsonable import as_json
 from canary.core.observation import Json
 from canary.core.secret import Secret
-from canary.notify.http import NO_HEADERS, HttpRequest, over_http
+from canary.notify.http import NO_HEADERS, TIMEOUT_S, HttpRequest, over_http
 from canary.notify.kind import Errand
 from canary.notify.text import plain
 
@@ -35,6 +35,7 @@ class WebhookOptions:
     url: Secret
     secret: Secret | None = None
     headers: Mapping[str, str | Secret] = field(default_factory=lambda: NO_HEADERS)
+    timeout_s: float = TIMEOUT_S
 
 
 def render(errand: Errand, options: WebhookOptions) -> HttpRequest:

@@ -15,12 +15,12 @@ import json
 import types
 import typing
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime
 from enum import Enum
 from functools import cache
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from canary.core.observation import End, Json
 
@@ -47,7 +47,7 @@ def decode(kind: type[T], text: str) -> T:
     except ValueError as error:
         msg = f"no JSON: {error}"
         raise CodecError(msg) from None
-    value: T = _decoder(kind)(found)
+    value: T = _decoder(cast("Hashable", kind))(found)
     return value
 
 
@@ -94,7 +94,7 @@ def _key(key: object) -> str:
 
 
 @cache
-def _decoder(kind: Any) -> _Decoder:
+def _decoder(kind: Hashable) -> _Decoder:
     """The reader of one annotation. Raises TypeError for one that has no stored form: our own bug."""
     origin, arguments = get_origin(kind), get_args(kind)
     if kind is Any:
@@ -155,7 +155,7 @@ def _by_kind(by_name: Mapping[str, _Decoder], count: int) -> _Decoder:
 
     def read(value: Json) -> Any:
         name = value.get("kind") if isinstance(value, dict) else None
-        if name not in by_name:
+        if not isinstance(name, str) or name not in by_name:
             msg = f"found the kind {name!r}, expected one of {', '.join(by_name)}"
             raise CodecError(msg)
         return by_name[name](value)

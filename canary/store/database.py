@@ -12,9 +12,10 @@ IMMEDIATE` takes the lock for writing at once, so that a transaction waits at it
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -35,6 +36,7 @@ class Database:
     url: URL
     writer: AsyncEngine
     reader: AsyncEngine
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
     def is_sqlite(self) -> bool:
@@ -42,10 +44,11 @@ class Database:
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncConnection]:
-        """One transaction, committed at the end. Raises StoreError."""
-        with translated(self.url):
-            async with self.writer.begin() as connection:
-                yield connection
+        """One transaction, committed at the end, in the order of asking (a pool keeps none). Raises StoreError."""
+        async with self.turn:
+            with translated(self.url):
+                async with self.writer.begin() as connection:
+                    yield connection
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:
@@ -53,13 +56,6 @@ class Database:
         with translated(self.url):
             async with self.reader.begin() as connection:
                 yield connection
-
-    @asynccontextmanager
-    async def between(self) -> AsyncIterator[AsyncConnection]:
-        """The writing connection outside of any transaction, for what SQLite does only there. Raises StoreError."""
-        with translated(self.url):
-            async with self.writer.connect() as connection:
-                yield await connection.execution_options(isolation_level="AUTOCOMMIT")
 
     async def close(self) -> None:
         await self.reader.dispose()
@@ -85,7 +81,7 @@ def url_of(text: str) -> URL:
 
 
 def _postgresql(url: URL) -> URL:
-    """libpq's `sslmode`, which everybody writes, is `ssl` to asyncpg."""
+    """What everybody writes as `sslmode`, as in libpq, is `ssl` to asyncpg."""
     query = {"ssl" if name == "sslmode" else name: value for name, value in url.query.items()}
     return url.set(drivername="postgresql+asyncpg", query=query)
 
@@ -125,8 +121,7 @@ def _prepare(engine: AsyncEngine, *, begin: str, pragmas: tuple[str, ...]) -> No
 
     @event.listens_for(engine.sync_engine, "begin")
     def begun(connection: Connection) -> None:
-        if connection.get_execution_options().get("isolation_level") != "AUTOCOMMIT":
-            connection.exec_driver_sql(begin)
+        connection.exec_driver_sql(begin)
 
 
 def _server(url: URL, lock_timeout_s: float, read_only: bool) -> Database:
@@ -134,14 +129,14 @@ def _server(url: URL, lock_timeout_s: float, read_only: bool) -> Database:
     settings = {"lock_timeout": f"{round(lock_timeout_s * 1000)}", "application_name": "canary"}
     common: dict[str, Any] = {"hide_parameters": True, "pool_pre_ping": True, "max_overflow": 0, "pool_timeout": 60.0}
     arguments = {"timeout": _CONNECT_TIMEOUT_S, "command_timeout": 60.0}
-    writer = create_async_engine(
-        url, pool_size=1, connect_args={**arguments, "server_settings": settings}, **common
-    )
+    writer = create_async_engine(url, pool_size=1, connect_args={**arguments, "server_settings": settings}, **common)
     read = {**settings, "default_transaction_read_only": "on"}
-    reader = create_async_engine(
-        url, pool_size=_READERS, connect_args={**arguments, "server_settings": read}, **common
-    )
+    reader = create_async_engine(url, pool_size=_READERS, connect_args={**arguments, "server_settings": read}, **common)
     return Database(url=url, writer=writer, reader=reader)
+
+
+def is_there(url: URL) -> bool:
+    return Path(str(url.database)).exists()
 
 
 def make_folder(url: URL) -> None:

@@ -94,7 +94,10 @@ def translated(url: URL) -> Iterator[None]:
         raise _error(url, _kind(error.orig, disconnected=error.connection_invalidated), _said(error.orig)) from error
     except PoolTimeoutError as error:
         raise _error(url, StoreTrouble.LOCKED, "no connection became free") from error
-    except (OSError, sqlite3.Error) as error:  # before there is a connection, drivers are not wrapped; timeouts are OSError
+    except (
+        OSError,
+        sqlite3.Error,
+    ) as error:  # before there is a connection, drivers are not wrapped; timeouts are OSError
         raise _error(url, _kind(error, disconnected=True), _said(error)) from error
     except Exception as error:
         if not hasattr(error, "sqlstate"):

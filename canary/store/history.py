@@ -30,7 +30,8 @@ Rows = list[Found[Any]]
 
 
 async def series_of(connection: AsyncConnection, pipeline: str | None, probe: str | None) -> Rows:
-    query = select(SERIES).order_by(SERIES.c.pipeline, SERIES.c.probe, SERIES.c.hop, SERIES.c.variant)
+    """In the order in which they were first asked: hops from the engine up."""
+    query = select(SERIES).order_by(SERIES.c.pipeline, SERIES.c.probe, SERIES.c.id)
     if pipeline is not None:
         query = query.where(SERIES.c.pipeline == pipeline)
     if probe is not None:

@@ -32,7 +32,7 @@ async def end_silence(connection: AsyncConnection, silence_id: str, at: datetime
     if body is None:
         return None
     silence = decode(Silence, body)
-    ended = replace(silence, ends_at=min(silence.ends_at, max(at, silence.starts_at)))
+    ended = replace(silence, ends_at=min(silence.ends_at, at))
     await add_silence(connection, ended)
     return ended
 

@@ -7,6 +7,7 @@ A database that was only written by a newer program may hold what this one canno
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from alembic.config import Config
 from alembic.runtime.environment import EnvironmentContext
@@ -27,10 +28,14 @@ def migrate(connection: Connection, url: URL) -> None:
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
     if revision_of(connection, url) == newest():
         return
-    environment = EnvironmentContext(Config(), _SCRIPTS, fn=lambda here, _: _SCRIPTS._upgrade_revs("head", here))  # type: ignore[arg-type]  # noqa: SLF001  # what alembic's own `upgrade` command does, without its files and streams
-    with environment:
+    with EnvironmentContext(Config(), _SCRIPTS, fn=_upgrade) as environment:
         environment.configure(connection=connection, target_metadata=METADATA, transactional_ddl=True)
         environment.run_migrations()
+
+
+def _upgrade(here: Any, _context: object) -> Any:
+    """What alembic's own `upgrade` command does, without its files and streams."""
+    return _SCRIPTS._upgrade_revs("head", here)  # noqa: SLF001
 
 
 def revision_of(connection: Connection, url: URL) -> str | None:

@@ -36,7 +36,9 @@ class Record:
 
 def record(run: Run, *, quiet: bool, keep: Keep) -> Record:
     """An answer that we broke off ourselves is part of the run's body and no row of history."""
-    answered = [(n, result) for n, result in enumerate(run.results) if not isinstance(result.measurement.end, Interrupted)]
+    answered = [
+        (n, result) for n, result in enumerate(run.results) if not isinstance(result.measurement.end, Interrupted)
+    ]
     return Record(
         run=_run(run, [result for _, result in answered]),
         results=tuple(((result.hop, result.variant), _result(run, n, result, quiet=quiet)) for n, result in answered),

@@ -68,7 +68,7 @@ def _id() -> String:
 
 def _number() -> BigInteger:
     """SQLite counts up by itself only in a column that says INTEGER."""
-    return BigInteger().with_variant(Integer, "sqlite")  # type: ignore[return-value]
+    return BigInteger().with_variant(Integer, "sqlite")
 
 
 METADATA = MetaData()

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from canary.core.observation import Exchange, Json, StoppedByUs
+from canary.core.observation import Exchange, Json, Read, StoppedByUs
 from canary.core.run import Run
 from canary.core.verdict import Status
 from canary.wire.transcript import dumps
 
-_LINE_OVERHEAD = 80  # the keys and stamps of one line, generously
+_KEYS = 80  # bytes of the keys and stamps of one line, generously
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,38 +44,37 @@ def decompressed(body: bytes) -> str:
 
 
 def _cut(exchange: Exchange, most_bytes: int) -> Exchange:
-    request = exchange.request
-    room = most_bytes - _size(request)
-    if room < most_bytes // 2:
-        request, room = _outline(request), most_bytes
-    kept, used = 0, 0
+    frame = replace(exchange, reads=())
+    if len(dumps(frame)) > most_bytes // 2:
+        frame = replace(frame, request=_outline(frame.request))
+    kept, room = 0, most_bytes - len(dumps(frame))
     for read in exchange.reads:
-        used += _size_of_read(read.data)
-        if used > room:
+        room -= _length(read.data)
+        if room < 0:
             break
         kept += 1
+    reads = exchange.reads[:kept]
     if kept == len(exchange.reads):
-        return replace(exchange, request=request)
-    began = exchange.head.at if exchange.head else 0.0
-    at = exchange.reads[kept - 1].at if kept else began
-    total = sum(len(read.data) for read in exchange.reads)
-    held = sum(len(read.data) for read in exchange.reads[:kept])
+        return replace(frame, reads=reads)
+    at = reads[-1].at if reads else exchange.head.at if exchange.head else 0.0
+    return replace(frame, reads=reads, end=StoppedByUs(at=at, reason=_note(exchange, reads)))
+
+
+def _length(data: bytes) -> int:
+    """Of the line of a read, or a little more."""
+    try:
+        return len(json.dumps(data.decode(), ensure_ascii=False).encode()) + _KEYS
+    except UnicodeDecodeError:
+        return len(data) * 4 // 3 + _KEYS  # base64
+
+
+def _note(exchange: Exchange, kept: Sequence[Read]) -> str:
+    held, total = (sum(len(read.data) for read in reads) for reads in (kept, exchange.reads))
     end = type(exchange.end).__name__
-    reason = f"kept {held} of {total} bytes; the exchange went on and ended after {exchange.end.at:.3f} s: {end}"
-    return replace(exchange, request=request, reads=exchange.reads[:kept], end=StoppedByUs(at=at, reason=reason))
-
-
-def _size_of_read(data: bytes) -> int:
-    """The length of its line, or a little more: quotes, backslashes and controls become longer, base64 by a third."""
-    escaped = data.count(b'"') + data.count(b"\\") + data.count(b"\n") + data.count(b"\r")
-    return len(data) + escaped + _LINE_OVERHEAD + (0 if data.isascii() else len(data) // 3)
-
-
-def _size(request: Json) -> int:
-    return len(json.dumps(request)) + 4 * _LINE_OVERHEAD
+    return f"kept {held} of {total} bytes; the exchange went on and ended after {exchange.end.at:.3f} s: {end}"
 
 
 def _outline(request: Json) -> Json:
     """What the decoder must know of a request that is too long to be kept."""
-    note = {"not_kept": f"a request of {_size(request)} bytes"}
+    note = {"not_kept": f"a request of {len(json.dumps(request))} bytes"}
     return {**note, "stream": request["stream"]} if isinstance(request, dict) and "stream" in request else note

@@ -15,7 +15,7 @@ Insert: TypeAlias = "sqlite.Insert | postgresql.Insert"
 
 
 def insert(connection: AsyncConnection, table: Table) -> Insert:
-    return (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(table)
+    return sqlite.insert(table) if connection.dialect.name == "sqlite" else postgresql.insert(table)
 
 
 async def insert_new(connection: AsyncConnection, table: Table, rows: Sequence[Row]) -> int:

@@ -57,5 +57,7 @@ def app(
     )
     for method, path, handler in ROUTES:
         application.router.add_route(method, path, handler)
+        if method == hdrs.METH_GET:
+            application.router.add_route(hdrs.METH_HEAD, path, handler)
     application.on_response_prepare.append(harden)
     return application

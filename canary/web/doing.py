@@ -61,10 +61,6 @@ def _answer(answer: Answer, *, done: int = 200) -> web.Response:
     return problem(STATUS_OF[answer.why], answer.why.value, answer.message, details=list(answer.details))
 
 
-def bad_body(error: BodyError) -> web.Response:
-    return problem(400, "bad_body", "the body is not what this takes", details=list(error.problems))
-
-
 def _author(request: web.Request, given: str | None) -> str:
     """Who says to be it: the body, else the user name of basic auth."""
     user = user_of(request.headers.get(hdrs.AUTHORIZATION, "")) or ""

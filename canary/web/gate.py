@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from aiohttp import hdrs, web
 
 from canary.web.auth import cross_site, foreign_host, missing_token
+from canary.web.bodies import BodyError
 from canary.web.site import SITE, Site, problem
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -73,9 +74,11 @@ def _cross_site(request: web.Request, site: Site) -> str | None:
 
 @web.middleware
 async def as_problem(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """What aiohttp refuses by itself (no such page, another method, too long a body) in the shape of our refusals."""
+    """What is refused by raising, here or in aiohttp (no such page, another method, too long a body), in one shape."""
     try:
         return await handler(request)
+    except BodyError as wrong:
+        return problem(400, "bad_body", "the body is not what this takes", details=list(wrong.problems))
     except web.HTTPException as refused:
         allow = refused.headers.get(hdrs.ALLOW)
         headers = {"Allow": allow} if allow else None
@@ -86,4 +89,5 @@ async def harden(_: web.Request, response: web.StreamResponse) -> None:
     """A signal and not a middleware, so that the answer to our own bug has the headers too."""
     for name, value in _HEADERS.items():
         response.headers[name] = value
+    response.headers.pop(hdrs.SERVER, None)  # aiohttp would tell strangers its version and Python's
     response.headers.setdefault(hdrs.CACHE_CONTROL, "no-store")

@@ -21,4 +21,22 @@ def env() -> dict[str, str]:
         "EMPTY": "",
         "HOST": "vllm.example.com",
         "MODEL": "env-model",
+        "URL": f"https://{SECRET}.example.com/x",
+        "FTP": f"ftp://{SECRET}/x",
     }
+
+
+@pytest.fixture(scope="session")
+def example_env() -> dict[str, str]:
+    """All that config/canary.example.yaml refers to. No error and no printed plan may show any of it."""
+    names = (
+        "EDGE_PASSWORD",
+        "LITELLM_KEY",
+        "SLACK_TOKEN",
+        "PD_KEY",
+        "ALERTMANAGER_TOKEN",
+        "HOOK_SECRET",
+        "CANARY_TOKEN",
+    )
+    urls = ("SLACK_WEBHOOK", "HOOK_URL", "APPRISE_URL", "HEARTBEAT_URL")
+    return dict.fromkeys(names, SECRET) | dict.fromkeys(urls, f"https://{SECRET}.example.com/x")

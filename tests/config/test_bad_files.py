@@ -11,13 +11,20 @@ from canary.checks import CHECKS
 from canary.config.errors import ConfigError, one_of
 from canary.config.load import load_plan
 from canary.config.probes import canned_probes
+from canary.notify import NOTIFIERS
 from canary.wire import WIRES
 from canary.wire.budgets import BUDGETS
 from tests.config.conftest import SECRET
 
 BAD = Path(__file__).parent / "bad"
 FILES = sorted([*BAD.glob("*.yaml"), *BAD.glob("*/main.yaml")])
-TABLES = {"checks": CHECKS, "budgets": BUDGETS, "probes": canned_probes(), "protocols": WIRES}
+TABLES = {
+    "checks": CHECKS,
+    "budgets": BUDGETS,
+    "probes": canned_probes(),
+    "protocols": WIRES,
+    "notifiers": NOTIFIERS,
+}
 MARK = "# error: "
 
 
@@ -44,5 +51,5 @@ def test_a_bad_file_gives_exactly_its_messages(path: Path, env: dict[str, str]):
 
 
 def test_there_are_enough_bad_files():
-    assert len(FILES) >= 45
+    assert len(FILES) >= 120
     assert all(expected_of(path) for path in FILES)

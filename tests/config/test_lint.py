@@ -1,4 +1,5 @@
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -6,11 +7,12 @@ import pytest
 from canary.config.lint import LintKind, lint
 from canary.config.load import load_plan
 from canary.config.presets import timeouts_of
-from canary.core.schedule import Every
+from canary.core.schedule import Cron, Every, Schedule
 from canary.core.spec import Assignment, BudgetTest, Hop, Pipeline, Plan, Probe, QuestionTemplate
 from canary.core.timeout import Clock, StartsAt, Timeout, TimerPhase
 
 EXAMPLES = Path(__file__).parent.parent.parent / "config"
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
 PROBE = Probe(name="ask", summary="", questions=(QuestionTemplate(text="?" * 100),), max_tokens=1000)
 
 
@@ -33,9 +35,9 @@ def hop(name: str, *timeouts: Timeout, keepalive_s: float | None = None, preset:
     )
 
 
-def found(*hops: Hop, assignments: tuple[Assignment, ...] = (), **limits: int) -> list[tuple[str, str, str]]:
-    pipeline = Pipeline(name="chat", hops=hops, assignments=assignments, **limits)
-    return [(each.kind, each.where, each.message) for each in lint(Plan(pipelines=(pipeline,)))]
+def found(*hops: Hop, assignments: tuple[Assignment, ...] = (), **others: int) -> list[tuple[str, str, str]]:
+    pipeline = Pipeline(name="chat", hops=hops, assignments=assignments, **others)
+    return [(each.kind, each.where, each.message) for each in lint(Plan(pipelines=(pipeline,)), now=NOW)]
 
 
 HEADERS, TOTAL = TimerPhase.HEADERS, TimerPhase.TOTAL
@@ -209,21 +211,36 @@ def test_a_total_under_the_longest_deadline():
 
 
 @pytest.mark.parametrize(
-    ("every_s", "messages"),
+    ("schedule", "message"),
     [
         pytest.param(
-            60.0,
-            ["every 60.0 s is shorter than its deadline, 5 min: a slow run makes the next one drop out"],
+            Every(seconds=480.0),
+            "every 8 min: a run takes 10 min when no hop answers within its deadline (5 min each), "
+            "and the next one then drops out",
             id="shorter",
         ),
-        pytest.param(300.0, [], id="as long"),
-        pytest.param(None, [], id="on demand"),
+        pytest.param(Every(seconds=600.0), None, id="as long"),
+        pytest.param(None, None, id="on demand"),
+        pytest.param(
+            Cron(expression="0,9,30 8 * * mon-fri", timezone="Asia/Seoul"),
+            "at 0,9,30 8 * * mon-fri in Asia/Seoul, which is 9 min apart at times: a run takes 10 min when no hop "
+            "answers within its deadline (5 min each), and the next one then drops out",
+            id="a cron with one short gap",
+        ),
+        pytest.param(Cron(expression="*/10 * * * *"), None, id="a cron without"),
+        pytest.param(Cron(expression="0 3 1 1 *"), None, id="a rare cron"),
     ],
 )
-def test_runs_that_overlap(every_s: float | None, messages: list[str]):
-    schedule = None if every_s is None else Every(seconds=every_s)
+def test_runs_that_overlap(schedule: Schedule | None, message: str | None):
+    """Two hops are asked one after the other; the browser is not asked."""
     assignments = (Assignment(probe=PROBE, schedule=schedule),)
-    assert messages == [text for _, _, text in found(hop("a"), assignments=assignments)]
+    hops = (Hop(name="browser"), hop("a"), hop("b"))
+    assert ([message] if message else []) == [text for _, _, text in found(*hops, assignments=assignments)]
+
+
+def test_all_hops_at_once_take_one_deadline():
+    assignments = (Assignment(probe=PROBE, schedule=Every(seconds=300.0)),)
+    assert found(hop("a"), hop("b"), assignments=assignments, parallel=True) == []
 
 
 def test_more_tokens_than_allowed():
@@ -252,6 +269,6 @@ def test_more_tokens_than_allowed():
         ),
     ],
 )
-def test_the_examples_load_and_lint(name: str, lints: list[str]):
-    plan = load_plan([EXAMPLES / name], env={"EDGE_PASSWORD": "x", "LITELLM_KEY": "y"})
-    assert lints == [str(each) for each in lint(plan)]
+def test_the_examples_load_and_lint(name: str, lints: list[str], example_env: dict[str, str]):
+    plan = load_plan([EXAMPLES / name], env=example_env)
+    assert lints == [str(each) for each in lint(plan, now=NOW)]

@@ -1,0 +1,246 @@
+"""The parts of a daemon while it runs: what goes on around the runs, and how all of it ends.
+
+Everything that recurs is one row of `_rounds` or `_loops`. A fault of ours in one of them is logged and counted, and it
+goes on with the next turn: a monitor does not die of a bug in what it does beside.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+import aiohttp
+import structlog
+
+from canary.core import metrics
+from canary.core.conclusion import Conclusion
+from canary.core.notification import Sent
+from canary.core.run import Run
+from canary.core.snapshot import Snapshot
+from canary.core.spec import Plan
+from canary.engine import log as logs
+from canary.engine.alerts import Alerts
+from canary.engine.archive import Archive, Entry
+from canary.engine.cycle import Cycle
+from canary.engine.dispatch import Dispatcher
+from canary.engine.governor import Allowance
+from canary.engine.health import LoopLag
+from canary.engine.readiness import Vitals, readiness
+from canary.engine.schedule import Clocks, Timetable
+from canary.engine.spending import Spending
+from canary.engine.state import Known, Pulse
+from canary.engine.teller import Teller
+from canary.engine.worker import Worker
+from canary.notify.heartbeat import ping
+
+BEAT_S = 1.0  # clocks and snapshot
+LOOK_S = 15.0  # silences and deploys that others stored, and whatever time brings: reminders, mutes that end
+PRUNE_S = 3600.0
+DEPLOYS_BACK = timedelta(days=1)
+_AFTER_A_BUG_S = 5.0
+
+log = structlog.get_logger()
+Act = Callable[[], Coroutine[None, None, None]]
+
+
+@dataclass(slots=True, kw_only=True)
+class Running:
+    """`last_whole_s`: when a run was last finished and stored, on the steady clock."""
+
+    session: aiohttp.ClientSession
+    known: Known
+    clocks: Clocks
+    archive: Archive
+    alerts: Alerts
+    teller: Teller
+    spending: Spending
+    cycle: Cycle
+    worker: Worker
+    dispatcher: Dispatcher
+    timetable: Timetable
+    allowances: Mapping[str, Allowance]
+    lag: LoopLag
+    last_whole_s: float | None = None
+    last_ping_s: float | None = None
+    stopping: bool = False
+    shown: Snapshot | None = None
+
+    def snapshot(self) -> Snapshot:
+        return self.shown or self.publish()
+
+    def publish(self) -> Snapshot:
+        """Swap what everybody else sees."""
+        now, plan = self.clocks.wall(), self.known.plan
+        vitals = self._vitals()
+        limits = {pipeline.name: pipeline.tokens_per_day for pipeline in plan.pipelines}
+        pulse = Pulse(
+            now=now,
+            next_runs=self.timetable.next_runs(),
+            schedule_lag_s=vitals.schedule_lag_s,
+            loop_lag_s=vitals.loop_lag_s,
+            tokens_today=self.spending.today(limits, now),
+            waiting=len(self.dispatcher.waiting),
+            dead_letters=vitals.dead_letters,
+            store_up=vitals.store_trouble is None,
+            readiness=readiness(vitals),
+        )
+        self.shown = self.known.snapshot(pulse)
+        return self.shown
+
+    async def recall(self) -> None:
+        """What the store knows from before. Raises StoreError: who cannot read must not page anew."""
+        store, now = self.archive.store, self.clocks.wall()
+        self.known.recall(await store.incidents(), await store.pages(), await store.latest())
+        midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+        for pipeline in self.known.plan.pipelines:
+            if pipeline.tokens_per_day is not None:
+                self.spending.add(pipeline.name, await store.tokens_spent(pipeline.name, midnight), now)
+        self.teller.dead.extend(
+            letter.dead_at for letter in await store.dead_letters(now - timedelta(days=1)) if letter.dead_at
+        )
+        for page in self.known.pages.values():
+            for told in await store.deliveries(page.id):
+                if told.sent_at is not None and page.resolved_at is None:
+                    self.teller.refresh.note(told.notification, told.sent_at)
+        self.alerts.silences = await store.silences(now)
+        self.alerts.deploys = await store.deploys(now - DEPLOYS_BACK)
+        await self.settle(self.alerts.of_reload(now))
+        self.publish()
+
+    async def settle(self, conclusion: Conclusion | None) -> None:
+        """Take in what follows from time, a person or a reload; nothing is a frequent answer."""
+        if conclusion is None or conclusion == Conclusion():
+            return
+        self.known.conclude(conclusion, self.clocks.wall())
+        self.dispatcher.offer(conclusion.notifications)
+        self.publish()
+        await self.archive.save(Entry(conclusion=conclusion))
+
+    async def follow(self, plan: Plan, allowances: Mapping[str, Allowance]) -> None:
+        """Another plan is in force from here on. What it has in common with the old one goes on undisturbed."""
+        self.known.follow(plan)
+        self.allowances = allowances
+        self.cycle.objected.clear()
+        self.worker.most = plan.service.concurrent_runs
+        self.timetable.follow(plan, self.known.last_runs)
+        logs.configure(plan.service.log_format)
+        self.known.last_reload_ok, self.known.last_reload_at = True, self.clocks.wall()
+        await self.settle(self.alerts.of_reload(self.clocks.wall()))
+        self.publish()
+
+    def over(self, run: Run) -> None:
+        if run.cut_short is None and self.archive.trouble is None:
+            self.last_whole_s = self.clocks.steady()
+        self.publish()
+
+    def own_error(self, where: str, error: Exception) -> None:
+        log.error("our own fault", where=where, exc_info=error)
+        self.known.tally.add(metrics.OWN_ERRORS, where)
+
+    @asynccontextmanager
+    async def going(self, **more: Act) -> AsyncIterator[None]:
+        """Scheduling, running and telling, and `more` by name, until the block ends; then the shutdown, in order."""
+        async with asyncio.TaskGroup() as group:
+            rounds = [
+                *(group.create_task(self._every(name, *turn)) for name, turn in self._rounds().items()),
+                *(group.create_task(self._loyal(name, act)) for name, act in self._loops(**more).items()),
+            ]
+            async with asyncio.TaskGroup() as runs:
+                self.worker.use(runs)
+                self.timetable.follow(self.known.plan, self.known.last_runs)
+                self.timetable.start()
+                try:
+                    yield
+                finally:
+                    self.stopping = True
+                    self.timetable.stop()
+                    self.publish()
+                    await self.worker.drain(self.known.plan.service.shutdown_grace_s)
+            for task in rounds:
+                task.cancel()
+        await self.dispatcher.flush()
+        self.publish()
+
+    def _rounds(self) -> Mapping[str, tuple[float, Act]]:
+        """What is done every so many seconds."""
+        return {
+            "beat": (BEAT_S, self._beat),
+            "heartbeat": (BEAT_S, self._heartbeat),
+            "look": (LOOK_S, self._look),
+            "prune": (PRUNE_S, self._prune),
+        }
+
+    def _loops(self, **more: Act) -> Mapping[str, Act]:
+        """What never ends by itself."""
+        return {"lag": self.lag.watch, "dispatch": self.dispatcher.run, **more}
+
+    async def _every(self, name: str, period_s: float, act: Act) -> None:
+        while True:
+            await asyncio.sleep(period_s)
+            try:
+                await act()
+            except Exception as error:  # noqa: BLE001  # our own bug; see above
+                self.own_error(name, error)
+
+    async def _loyal(self, name: str, act: Act) -> None:
+        while True:
+            try:
+                await act()
+            except Exception as error:  # noqa: BLE001
+                self.own_error(name, error)
+            await asyncio.sleep(_AFTER_A_BUG_S)
+
+    async def _beat(self) -> None:
+        if jump_s := self.timetable.check_clocks():
+            log.warning("the wall clock jumped", by_s=round(jump_s, 1))
+        self.publish()
+
+    async def _look(self) -> None:
+        now = self.clocks.wall()
+        store = self.archive.store
+        silences = await self.archive.asked(store.silences(now))
+        deploys = await self.archive.asked(store.deploys(now - DEPLOYS_BACK))
+        self.alerts.silences = self.alerts.silences if silences is None else silences
+        self.alerts.deploys = self.alerts.deploys if deploys is None else deploys
+        await self.settle(self.alerts.of_time(now))
+        await self.teller.say_again()
+
+    async def _prune(self) -> None:
+        pruned = await self.archive.asked(self.archive.store.prune(self.clocks.wall()))
+        if pruned is not None:
+            log.info("pruned", runs=pruned.runs, transcripts=pruned.transcripts)
+
+    async def _heartbeat(self) -> None:
+        """Said only by what works: a run since the last ping, stored, and nobody who refuses to be told."""
+        heartbeat, at_s = self.known.plan.service.heartbeat, self.clocks.steady()
+        if heartbeat is None or self.last_whole_s is None:
+            return
+        if self.last_ping_s is not None and (
+            self.last_whole_s <= self.last_ping_s or at_s - self.last_ping_s < heartbeat.every_s
+        ):
+            return
+        if self.publish().readiness.problems or self.dispatcher.struggles:
+            return
+        self.last_ping_s = at_s
+        delivery = await ping(heartbeat, self.session)
+        if not isinstance(delivery, Sent):
+            log.warning("the heartbeat was not taken", why=delivery.why)
+
+    def _vitals(self) -> Vitals:
+        at_s = self.clocks.steady()
+        return Vitals(
+            schedule_lag_s=max(0.0, self.timetable.overdue_s(), self.worker.waiting_s(at_s)),
+            loop_lag_s=self.lag.worst_s,
+            store_trouble=self.archive.trouble,
+            dead_letters=self.teller.dead_letters(),
+            untold_s=self.dispatcher.oldest_s(),
+            reload_ok=self.known.last_reload_ok,
+            objections=[
+                f"{pipeline}: {probe} is kept back, since {why}"
+                for (pipeline, probe), why in self.cycle.objected.items()
+            ],
+            stopping=self.stopping,
+        )

@@ -1,0 +1,87 @@
+"""Telling receivers: which notifier, with which picture, and what is remembered of how it went."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import aiohttp
+import structlog
+
+from canary.core import metrics
+from canary.core.metrics import Sending
+from canary.core.notification import Delivery, Notification, Rejected
+from canary.core.route import Receiver
+from canary.core.run import Run
+from canary.engine.refresh import Refresh
+from canary.engine.state import Known
+from canary.notify import NOTIFIERS, deliver
+
+_MOST_RUNS = 8  # kept for their pictures
+_DAY = timedelta(days=1)
+
+log = structlog.get_logger()
+
+
+@dataclass(slots=True, kw_only=True)
+class Teller:
+    known: Known
+    session: aiohttp.ClientSession
+    now: Callable[[], datetime]
+    refresh: Refresh = field(default_factory=Refresh)
+    runs: OrderedDict[str, Run] = field(default_factory=OrderedDict)
+    dead: deque[datetime] = field(default_factory=deque)
+
+    def show(self, run: Run) -> None:
+        """Keep a run that somebody will be told of, for its picture."""
+        self.runs[run.id] = run
+        while len(self.runs) > _MOST_RUNS:
+            self.runs.popitem(last=False)
+
+    async def deliver(self, notification: Notification, handle: str | None) -> Delivery:
+        receiver = self._receiver(notification.receiver)
+        if receiver is None:
+            return Rejected(why=f"the config has no receiver {notification.receiver!r} any more")
+        run = self.runs.get(notification.message.run_id or "")
+        return await deliver(receiver, notification, session=self.session, now=self.now(), handle=handle, run=run)
+
+    def told(self, notification: Notification, sending: Sending, why: str) -> None:
+        """What became of an attempt: a number, a line, and for a dead letter a mark of a day."""
+        receiver = self._receiver(notification.receiver)
+        self.known.tally.add(metrics.NOTIFICATIONS, receiver.kind if receiver else "none", sending)
+        line = {
+            "notification": notification.id,
+            "page": notification.page_id,
+            "receiver": notification.receiver,
+            "reason": notification.reason.value,
+        }
+        if sending is Sending.SENT:
+            log.info("told", **line)
+            self.refresh.note(notification, self.now())
+        elif sending is Sending.RETRY:
+            log.warning("not told yet", **line, why=why)
+        else:
+            log.error("nobody is told", **line, why=why)
+            self.dead.append(self.now())
+
+    def dead_letters(self) -> int:
+        """Of the last day."""
+        while self.dead and self.now() - self.dead[0] > _DAY:
+            self.dead.popleft()
+        return len(self.dead)
+
+    async def say_again(self) -> None:
+        """To receivers that forget; see refresh.py."""
+        open_pages = [page.id for page in self.known.pages.values() if page.resolved_at is None]
+        for notification in self.refresh.due(open_pages, self._refresh_s, self.now()):
+            delivery = await self.deliver(notification, None)
+            log.debug("said again", page=notification.page_id, outcome=type(delivery).__name__)
+
+    def _refresh_s(self, receiver: str) -> float | None:
+        found = self._receiver(receiver)
+        return NOTIFIERS[found.kind].refresh_s if found else None
+
+    def _receiver(self, name: str) -> Receiver | None:
+        return next((each for each in self.known.plan.receivers if each.name == name), None)

@@ -1,0 +1,83 @@
+"""The store, as the commands that look back find it."""
+
+import sqlite3
+
+import pytest
+import yaml
+
+from canary.cli.errors import UsageError
+from canary.cli.stored import change, storage_of
+
+LOOKING = [
+    ["history"],
+    ["show", "aaa111"],
+    ["report"],
+    ["incidents"],
+    ["silence", "list"],
+    ["silence", "add", "--check", "answer", "--for", "1h"],
+    ["silence", "end", "ab"],
+    ["explain", "ab"],
+]
+named = pytest.mark.parametrize("command", LOOKING, ids=lambda command: " ".join(command[:2]))
+
+
+@named
+def test_looking_makes_no_database(canary, tmp_path, command):
+    path = tmp_path / "folder" / "canary.db"
+    said = canary(*command, "--storage", f"sqlite:///{path}")
+    assert (said.code, said.out) == (3, "")
+    assert str(path) in said.err
+    assert not path.parent.exists()
+
+
+@named
+def test_looking_migrates_nothing(canary, tmp_path, command):
+    path = tmp_path / "canary.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE alembic_version (version_num TEXT)")
+    before = path.read_bytes()
+    said = canary(*command, "--storage", f"sqlite:///{path}")
+    assert (said.code, said.out) == (3, "")
+    assert path.read_bytes() == before
+
+
+def test_what_is_no_database(canary, tmp_path):
+    (tmp_path / "notes.txt").write_text("milk, eggs, bread\n" * 100)
+    said = canary("history", "--storage", f"sqlite:///{tmp_path}/notes.txt")
+    assert said.code == 3
+    assert "notes.txt" in said.err
+
+
+@pytest.mark.parametrize("url", ["", "canary.db", "mysql://root:pa55@host/db", "sqlite://", "sqlite:///:memory:"])
+def test_what_is_no_storage_url(canary, url):
+    said = canary("history", "--storage", url)
+    assert (said.code, said.out) == (3, "")
+    assert "pa55" not in said.err
+
+
+def test_config_or_storage(canary, tmp_path):
+    said = canary("history", "--storage", "sqlite:///x.db", "-c", tmp_path / "canary.yaml")
+    assert said.code == 3
+    assert "--config and --storage exclude each other" in said.err
+
+
+def test_the_configs_storage(tmp_path):
+    path = tmp_path / "canary.yaml"
+    hops = [{"name": "vllm", "url": "http://127.0.0.1:9/v1/chat/completions", "model": "m"}]
+    pipeline = {"name": "chat", "hops": hops, "probes": [{"use": "reasoning-heavy"}]}
+    config = {"pipelines": [pipeline], "storage": {"url": f"sqlite:///{tmp_path}/c.db"}}
+    path.write_text(yaml.safe_dump(config), encoding="utf-8")
+    assert storage_of([path], None).url.reveal() == f"sqlite:///{tmp_path}/c.db"
+
+
+def test_our_own_bugs_are_not_called_a_users_fault(daemon_store):
+    async def broken(_store):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        change(storage_of(None, daemon_store), broken)
+
+
+def test_a_store_error_is_a_sentence(tmp_path):
+    with pytest.raises(UsageError, match=r"canary\.db"):
+        change(storage_of(None, f"sqlite:///{tmp_path}/canary.db"), lambda _: None)
