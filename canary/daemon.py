@@ -9,21 +9,20 @@
 5. HTTP, sessions and the store are closed.
 
 A second signal leaves at once: what was stored is whole, since each run is one transaction.
-
-A config that does not load never stops a daemon that runs: the plan before it stays in force, and log, metric and
-`/-/ready` say so. What a reload cannot change (address, database) is said too, and waits for the next start.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 import aiohttp
 import structlog
@@ -35,6 +34,7 @@ from canary.core import metrics
 from canary.core.conclusion import Conclusion
 from canary.core.metrics import Skip
 from canary.core.run import Run
+from canary.core.service import LogFormat
 from canary.core.spec import Plan
 from canary.engine import log as logs
 from canary.engine.alerts import Alerts
@@ -45,6 +45,7 @@ from canary.engine.dispatch import Dispatcher
 from canary.engine.due import Due, Key
 from canary.engine.governor import Allowance, Cost
 from canary.engine.health import LoopLag
+from canary.engine.reload import Fresh, Reload
 from canary.engine.running import Running
 from canary.engine.schedule import Clocks, Timetable
 from canary.engine.spending import Spending
@@ -52,11 +53,9 @@ from canary.engine.state import Known
 from canary.engine.teller import Teller
 from canary.engine.worker import Worker
 from canary.store import Store, open_store
-from canary.web.actions import Answer, Done, Refusal, Refused
+from canary.web.actions import Refusal, Refused
 from canary.web.app import app
 from canary.web.serve import serve
-
-FILES_S = 3.0
 
 log = structlog.get_logger()
 
@@ -70,10 +69,15 @@ REAL_CLOCKS = Clocks(steady=time.monotonic, wall=_wall)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """Where the plan comes from. `load` raises ConfigError; `stamp` changes with the files."""
+    """Where the plan comes from. `load` raises ConfigError; `stamp` changes with the files.
+
+    `log` sets up logging in the form that the plan asks for; `seed`: of each run's questions.
+    """
 
     load: Callable[[], Plan]
     stamp: Callable[[], object] = lambda: None
+    log: Callable[[LogFormat | None], None] = logs.configure
+    seed: Callable[[], int] = lambda: secrets.randbits(63)
 
 
 async def run_daemon(
@@ -88,14 +92,15 @@ async def run_daemon(
 
     Raises ConfigError, StoreError or ListenError where it cannot even begin.
     """
+    seen = config.stamp()
     plan = config.load()
-    logs.configure(plan.service.log_format)
+    config.log(plan.service.log_format)
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(open_store(plan.service.storage))
         session = await stack.enter_async_context(aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()))
-        running = build(plan, store=store, session=session, clocks=clocks, finished=finished)
+        running = build(plan, config, store=store, session=session, clocks=clocks, finished=finished)
         await running.recall()
-        reload = Reload(config=config, running=running, stamp=config.stamp())
+        reload = Reload(read=partial(_read, config), stamp=config.stamp, running=running, seen=seen)
         stack.enter_context(_signals(stop, reload.wanted))
         site = app(snapshot=running.snapshot, actions=_requests(running, reload).actions(), listen=plan.service.listen)
         url = await stack.enter_async_context(serve(site, plan.service.listen))
@@ -109,6 +114,7 @@ async def run_daemon(
 
 def build(
     plan: Plan,
+    config: Config,
     *,
     store: Store,
     session: aiohttp.ClientSession,
@@ -117,7 +123,7 @@ def build(
 ) -> Running:
     """All parts, tied together; nothing runs yet."""
     known = Known(plan=plan, started_at=clocks.wall(), last_reload_at=clocks.wall())
-    archive = Archive(store=store, changed=_store_changed)
+    archive = Archive(store=store, changed=_store_changed, failed=lambda error: running.own_error("store", error))
     alerts, spending = Alerts(known=known), Spending(day=clocks.wall().date())
     teller = Teller(known=known, session=session, now=clocks.wall)
     running: Running
@@ -156,6 +162,7 @@ def build(
         concluded=concluded,
         over=over,
         skipped=skipped,
+        seed=config.seed,
     )
     most = plan.service.concurrent_runs
     worker = Worker(perform=cycle.perform, urls=cycle.urls, skipped=skipped, failed=failed, most=most)
@@ -195,58 +202,15 @@ def allowances_of(plan: Plan) -> Mapping[str, Allowance]:
     }
 
 
-@dataclass(slots=True, kw_only=True)
-class Reload:
-    """Reads the config again: on SIGHUP, when its files change, and on request. One at a time."""
-
-    config: Config
-    running: Running
-    stamp: object
-    wanted: asyncio.Event = field(default_factory=asyncio.Event)
-    turns: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    async def watch(self) -> None:
-        while True:
-            try:
-                async with asyncio.timeout(FILES_S):
-                    await self.wanted.wait()
-            except TimeoutError:
-                stamp = await asyncio.to_thread(self.config.stamp)
-                if stamp == self.stamp:
-                    continue
-            self.wanted.clear()
-            await self.now()
-
-    async def now(self) -> Answer:
-        async with self.turns:
-            self.stamp = await asyncio.to_thread(self.config.stamp)
-            try:
-                plan = await asyncio.to_thread(self.config.load)
-                allowances = allowances_of(plan)
-            except ConfigError as error:
-                return self._refused("the config is not good", tuple(map(str, error.problems)))
-            except Exception as error:  # noqa: BLE001  # our own bug; the old plan is as good as it was
-                self.running.own_error("reload", error)
-                return self._refused("the config could not be read, through a fault of ours", ())
-            fixed = _fixed(self.running.known.plan, plan)
-            await self.running.follow(plan, allowances)
-            log.info("config reloaded", pipelines=len(plan.pipelines))
-            if fixed:
-                log.warning("takes effect at the next start only", changed=fixed)
-            return Done(message="; ".join(["the config is in force", *(f"{name} at the next start" for name in fixed)]))
-
-    def _refused(self, message: str, details: tuple[str, ...]) -> Answer:
-        log.error("config refused, the one before stays in force", why=message, problems=details)
-        self.running.known.last_reload_ok = False
-        self.running.publish()
-        return Refused(why=Refusal.INVALID, message=f"{message}; the one before stays in force", details=details)
-
-
-def _fixed(old: Plan, new: Plan) -> list[str]:
-    """What changed that only a start can change."""
-    before, after = old.service, new.service
-    address = (before.listen.host, before.listen.port) != (after.listen.host, after.listen.port)
-    return [name for name, changed in (("listen", address), ("storage", before.storage != after.storage)) if changed]
+def _read(config: Config) -> Fresh | Refused:
+    """The config as it is now, or what is wrong with it."""
+    try:
+        plan = config.load()
+    except ConfigError as error:
+        details = tuple(map(str, error.problems))
+        return Refused(why=Refusal.INVALID, message="the config is not good", details=details)
+    config.log(plan.service.log_format)
+    return Fresh(plan=plan, allowances=allowances_of(plan))
 
 
 def _requests(running: Running, reload: Reload) -> Requests:

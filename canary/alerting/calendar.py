@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from apscheduler.triggers.cron import CronTrigger
@@ -31,6 +32,7 @@ _WEEKDAY = rf"[0-7]|{'|'.join(_WEEKDAYS)}"
 _WEEKDAY_PART = re.compile(rf"(?:(?P<any>\*)|(?P<first>{_WEEKDAY})(?:-(?P<last>{_WEEKDAY}))?)(?:/(?P<step>[1-9]\d*))?")
 
 
+@lru_cache(maxsize=1024)
 def trigger_of(cron: Cron) -> CronTrigger:
     """The times of `cron`, without its jitter, which belongs to whoever runs something.
 
@@ -62,6 +64,7 @@ def open_until(window: Window, now: datetime) -> datetime | None:
     if isinstance(window, Once):
         return window.ends_at if window.starts_at <= now < window.ends_at else None
     lasting = timedelta(seconds=window.duration_s)
+    now = now.astimezone(UTC)  # in any other zone, differences would be those of clocks on a wall
     started = max(_starts(trigger_of(window.cron), now - lasting, now), default=None)
     return None if started is None else started + lasting
 

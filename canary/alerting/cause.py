@@ -13,6 +13,7 @@ or if nothing below the explained one was judged, so that nothing speaks against
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from canary.alerting.rules import Rules
@@ -35,20 +36,23 @@ def cause_of(key: IncidentKey, rules: Rules) -> str:
     return f"{key.check}{subject} @ {rules.place(key.pipeline, key.origin)}"
 
 
-def span(finding: Finding) -> frozenset[str]:
-    """All hops of the pipeline that fail by it."""
-    return frozenset({finding.origin, *finding.affected})
-
-
-def moved(incident: Incident, key: IncidentKey, finding: Finding) -> bool:
+def moved(incident: Incident, key: IncidentKey, finding: Finding, hops: Sequence[str]) -> bool:
     """Whether the finding is the incident's fault, located at another hop than before.
 
     One run may see only that it lies "at or below" a hop, the next one where. A fault near its limit passes at the hop
     where it is born and fails one further up. The symptom never stopped, so the stretches of failing hops touch: the
-    origin of one lies in the other. Counting goes on, and no second page opens.
+    origin of one lies in the other. Counting goes on, and no second page opens. `hops`: of the pipeline, in order.
     """
     same = replace(incident.key, origin=key.origin) == key
-    return same and (finding.origin in span(incident.finding) or incident.key.origin in span(finding))
+    return same and (
+        finding.origin in _stretch(incident.finding, hops) or incident.key.origin in _stretch(finding, hops)
+    )
+
+
+def _stretch(finding: Finding, hops: Sequence[str]) -> Sequence[str]:
+    """From the origin to the topmost affected hop, with those in between that could not be judged."""
+    places = [index for index, hop in enumerate(hops) if hop == finding.origin or hop in finding.affected]
+    return hops[min(places) : max(places) + 1] if places else ()
 
 
 def one_cause(one: Incident, other: Incident, rules: Rules) -> bool:

@@ -126,11 +126,13 @@ def _lines(explanation: Explanation, now: datetime) -> Iterator[str]:
 
 
 def _decided(decision: Decision, explanation: Explanation, now: datetime) -> str:
-    who = decision.receiver or "nobody"
+    who = decision.receiver
+    if who is None:
+        return f"nobody is told: {decision.reason}"
     if decision.told:
         when = "then" if explanation.missing else "now"
         return f"{who} is told {when}: {decision.reason}"
-    heard = decision.receiver in announced_to(explanation.page)
+    heard = who in announced_to(explanation.page)
     until = f" until {_moment(decision.until, now)}" if decision.until else ""
     because = f", {decision.because}" if decision.because else ""
     return f"{who} is told nothing{' more' if heard else ''}: {decision.reason}{until}{because}"

@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
@@ -108,8 +108,12 @@ def passed_enough(incident: Incident, policy: Policy, now: datetime) -> bool:
     if incident.state in ACTIVE:
         held = incident.opened_at is None or now - incident.opened_at >= timedelta(seconds=policy.hold_s)
         return incident.passes >= policy.recover and held
-    of_the_next_window = incident.window[max(0, len(incident.window) - policy.of + 1) :]
-    return Status.FAIL not in of_the_next_window
+    return not any(_helped(incident.window, more, policy) for more in range(1, policy.fail))
+
+
+def _helped(window: Sequence[Status], more: int, policy: Policy) -> bool:
+    """Whether what is in the window would make `more` new failures enough, though they are not by themselves."""
+    return window[more - policy.of :].count(Status.FAIL) + more >= policy.fail
 
 
 def counting(check: str, policy: Policy) -> Policy:

@@ -42,21 +42,22 @@ def sightings(run: Run, incidents: Sequence[Incident], rules: Rules) -> tuple[Si
         return ()
     own = [each for each in incidents if (each.key.pipeline, each.key.probe) == (run.pipeline, run.probe)]
     findings = _findings(run, pipeline)
-    taken = _taken(run, own, findings)
+    taken = _taken(run, own, findings, [hop.name for hop in pipeline.hops])
     found = [Sighting(incident=each, seen=_seen(run, each, taken.get(each.id), rules)) for each in own]
     new = [finding for finding in findings if finding not in taken.values()]
     return (*found, *(Sighting(incident=None, seen=_failed(run, finding, rules)) for finding in new))
 
 
 def _findings(run: Run, pipeline: Pipeline) -> list[Finding]:
-    """Those at hops that there still are, after a reload in mid-run."""
+    """Those at hops that there still are, after a reload in mid-run; of two with one key, the first."""
     probed = [hop.name for hop in pipeline.hops if hop.url is not None]
     findings = [] if run.cut_short else [finding for finding in run.findings if finding.origin in probed]
+    by_key = {key_of(run.pipeline, run.probe, finding): finding for finding in reversed(findings)}
     blind = _blind(run, probed)
-    return findings if blind is None else [*findings, blind]
+    return [*reversed(by_key.values()), *((blind,) if blind else ())]
 
 
-def _taken(run: Run, own: Sequence[Incident], findings: Sequence[Finding]) -> dict[str, Finding]:
+def _taken(run: Run, own: Sequence[Incident], findings: Sequence[Finding], hops: Sequence[str]) -> dict[str, Finding]:
     """By incident id. Of several incidents that a finding could continue, one that people know of, then the oldest."""
     taken: dict[str, Finding] = {}
     keys = {each.key: each.id for each in own}
@@ -71,7 +72,7 @@ def _taken(run: Run, own: Sequence[Incident], findings: Sequence[Finding]) -> di
     for finding in left:
         key = key_of(run.pipeline, run.probe, finding)
         for incident in by_weight:
-            if incident.id not in taken and moved(incident, key, finding):
+            if incident.id not in taken and moved(incident, key, finding, hops):
                 taken[incident.id] = finding
                 break
     return taken

@@ -6,25 +6,26 @@ of it yet, and hears then. And nothing is told twice after a restart.
 
 - A resolution is told to whoever was told of the beginning, mute or not, and to nobody else.
 - While a page flaps only a rise in severity is told.
-- Worse is told at once; better, which may be noise, once an hour at most.
+- A rise in severity is told at once. That more hops are affected is told every five minutes at most: an outage reaches
+  one pipeline after the other. Better, which may be noise, once an hour at most, and not while something recovers,
+  since then the end is near.
 - Reminders and escalation wait for an acknowledgement, and end with it. Escalation counts from the first message.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from canary.alerting.mute import Mute, mute_of
+from canary.alerting.listeners import Listener, listeners_of
 from canary.alerting.pages import rank, settles_at
-from canary.alerting.routing import Chosen, audience
 from canary.alerting.rules import Rules
 from canary.core.incident import Incident, Page, Told
 from canary.core.notification import Reason
-from canary.core.route import Policy
 
 BETTER_AT_MOST = timedelta(hours=1)
+WIDER_AT_MOST = timedelta(minutes=5)
 WITHHELD = frozenset(
     {
         Reason.NOTHING_NEW,
@@ -36,7 +37,6 @@ WITHHELD = frozenset(
         Reason.NEVER_ANNOUNCED,
     }
 )
-_ONLY_NEWS = Policy()  # of those who were told and are routed to no more, or were only escalated to
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,44 +53,15 @@ class Decision:
         return self.reason not in WITHHELD
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listener:
-    """A receiver, how it is reached, and what keeps it from hearing: a mute of all members that are routed to it."""
-
-    receiver: str
-    policy: Policy
-    mute: Mute | None = None
-
-
 def decisions(page: Page, members: Sequence[Incident], rules: Rules, now: datetime) -> tuple[Decision, ...]:
     """One for each receiver that a message could go to. `members`: the page's incidents."""
     if not page.members:
         over = tuple(_over(page, receiver) for receiver in _heard_of(page))
         return _possible(over, rules) or (Decision(receiver=None, reason=Reason.NEVER_ANNOUNCED),)
-    listeners = listeners_of(members, rules, now)
-    routed = {listener.receiver for listener in listeners}
-    shared = _shared(mute_of(incident, rules, now) for incident in members)
-    others = [
-        Listener(receiver=receiver, policy=_ONLY_NEWS, mute=shared)
-        for receiver in announced_to(page)
-        if receiver not in routed
-    ]
-    told = [_firing(page, listener, now) for listener in (*listeners, *others)]
+    listeners = listeners_of(members, rules, now, also=announced_to(page))
+    told = [_firing(page, listener, now) for listener in listeners]
     escalated = [each for listener in listeners if (each := _escalation(page, listener, now))]
     return _possible(_once([*told, *escalated]), rules) or (Decision(receiver=None, reason=Reason.NO_ROUTE),)
-
-
-def listeners_of(members: Sequence[Incident], rules: Rules, now: datetime) -> tuple[Listener, ...]:
-    """Each receiver once, under the policy of the first member that is routed to it."""
-    reached: dict[str, list[tuple[Chosen, Mute | None]]] = {}
-    for incident in members:
-        mute = mute_of(incident, rules, now)
-        for each in audience(rules, incident):
-            reached.setdefault(each.receiver, []).append((each, mute))
-    return tuple(
-        Listener(receiver=receiver, policy=ways[0][0].policy, mute=_shared(mute for _, mute in ways))
-        for receiver, ways in reached.items()
-    )
 
 
 def heard(page: Page, decision: Decision, now: datetime) -> Page:
@@ -143,33 +114,40 @@ def _wanted(page: Page, listener: Listener, now: datetime) -> tuple[Reason, date
     if listener.receiver not in announced_to(page):
         return (Reason.FLAPPING if page.flapping else Reason.OPENED), None
     last, by_reason = _last(page, listener.receiver), _by_reason(page, listener.receiver)
-    if _worse(page, last):
+    if last.severity is not None and rank(page.severity) > rank(last.severity):
         return Reason.WORSE, None
     if not page.flapping and _settled_unheard(by_reason):
         return Reason.OPENED, None
-    due = _reminder_due(page, listener, last)
-    if due is not None and now >= due:
+    reminder = _reminder_due(page, listener, last)
+    if reminder is not None and now >= reminder:
         return Reason.REMINDER, None
     if page.flapping:
         return Reason.SETTLING, settles_at(page)
-    return _better_or_nothing(page, last, by_reason, now) or (Reason.NOTHING_NEW, due)
+    return _news(page, last, by_reason, listener, now) or (Reason.NOTHING_NEW, reminder)
 
 
-def _better_or_nothing(
-    page: Page, last: Told, by_reason: Mapping[str, Told], now: datetime
+def _news(
+    page: Page, last: Told, by_reason: Mapping[str, Told], listener: Listener, now: datetime
 ) -> tuple[Reason, datetime | None] | None:
-    if (page.severity, set(page.affected)) == (last.severity, set(last.affected)):
+    """How the page differs from what the receiver heard last; none of it is urgent."""
+    here, told = set(page.affected), set(last.affected)
+    if page.severity == last.severity and here == told:
         return None
-    before = by_reason.get(Reason.BETTER)
-    if before is None or now - before.at >= BETTER_AT_MOST:
-        return Reason.BETTER, None
-    return Reason.SETTLING, before.at + BETTER_AT_MOST
+    if page.severity == last.severity and not here <= told:
+        return _at_most(Reason.WORSE, last, WIDER_AT_MOST, now)
+    if listener.ending:
+        return Reason.SETTLING, None
+    return _at_most(Reason.BETTER, by_reason.get(Reason.BETTER), BETTER_AT_MOST, now)
 
 
-def _worse(page: Page, last: Told) -> bool:
-    if last.severity is not None and rank(page.severity) != rank(last.severity):
-        return rank(page.severity) > rank(last.severity)
-    return not page.flapping and not set(page.affected) <= set(last.affected)
+def _at_most(reason: Reason, before: Told | None, apart: timedelta, now: datetime) -> tuple[Reason, datetime | None]:
+    if before is None or now - before.at >= apart:
+        return reason, None
+    return Reason.SETTLING, before.at + apart
+
+
+def _graver(page: Page, last: Told) -> bool:
+    return last.severity is not None and rank(page.severity) > rank(last.severity)
 
 
 def _settled_unheard(by_reason: Mapping[str, Told]) -> bool:
@@ -216,13 +194,6 @@ def _once(found: Sequence[Decision]) -> tuple[Decision, ...]:
     for each in sorted(found, key=lambda each: (not each.told, each.reason is not Reason.ESCALATED)):
         best.setdefault(each.receiver, each)
     return tuple(best.values())
-
-
-def _shared(mutes: Iterable[Mute | None]) -> Mute | None:
-    """The mute of something that is muted in every part: the one that ends first."""
-    each = list(mutes)
-    muted = [mute for mute in each if mute is not None]
-    return min(muted, key=lambda mute: mute.until) if muted and len(muted) == len(each) else None
 
 
 def _last(page: Page, receiver: str) -> Told:

@@ -9,47 +9,33 @@ noise multiplies; shares as log odds):
   because few medians are no measure. Where more than half of the runs are equal it is 0, and the other limits decide.
 - A relative change of 50 %: a ratio of 1.5 either way, so that half the speed is as much as twice the time.
 - An absolute floor: nobody waits for 40 ms that became 80 ms.
-- What a few of the earlier runs did themselves (1 %, at least 3). This holds two-humped and heavy-tailed numbers: what
-  happens now and then is usual, whatever the deviation says.
+- What a tenth of the earlier runs were beyond themselves: the second hump of two is usual, whatever the deviation says.
 
-Which runs count, of those before the few that are compared with them:
-
-- Clean ones, if the two after them were clean too: a regression takes three runs to be seen, and the first two of them
-  are recorded as clean.
-- Of the same software, the newest 200, at least 20. Until a new one has 20 of its own, the ones before the change are
-  the norm. A number with fewer than 20 examples is not judged.
-- A new normal: where nothing was clean for 3 days (a weekend, and each time of day three times) over at least 20 runs,
-  those runs are how this hop is now. They count, and what was before them only widens the limits. So an upgrade that
-  stays slower is told for 3 days and then is the norm; so is a hop that always fails some other check.
-- The norm rolls: it follows the time of day and a slow drift, and cannot show them. Limits of a probe can.
+One run beyond the limit is nothing; three of five are a regression. Three by chance come with the third power of how
+often one does: where more than 1 % of the earlier runs were beyond the limit it takes four, above 4 % all five, which
+keeps chance near one in 100,000 runs.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 from enum import StrEnum
-from itertools import pairwise
 from statistics import median
 from types import MappingProxyType
 
-from canary.analysis.fingerprint import changes, same_software
+from canary.analysis.examples import LEAST, RECENT, Examples
 from canary.core.history import Past
-from canary.core.measurement import Fingerprint
 
-LEAST = 20  # examples
-MOST = 200
-RECENT = 4  # runs before this one that are looked at with it
+_MOST = 200  # examples
 _DEVIATIONS = 5.0
 _RATIO = math.log(1.5)
 _SIGMA_PER_MAD = 1.4826  # of a normal distribution
 _OF_SINGLE_RUNS = 0.6
-_NOW_AND_THEN = 0.01  # of the examples
-_LEAST_NOW_AND_THEN = 3
-_LEAD_IN = 2  # runs of a regression that pass before it is seen
-_NEW_NORMAL = timedelta(days=3)
+_SECOND_HUMP = 0.1  # of the examples
+_NEEDED = ((3, 0.01, 1), (4, 0.04, 2))  # of five runs, where at most this share of the examples, or so many, are beyond
 _SMALLEST = 1e-3  # s or tokens/s; a share is kept this far from 0 and 1
 
 
@@ -141,74 +127,44 @@ METRICS: Mapping[str, tuple[Metric, ...]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Norm:
-    """What is usual of one metric over `count` examples; beyond `low` or `high` it is not. None: no limit that way."""
+    """What is usual of one metric over `count` examples; what is beyond `low` or `high` (None: no limit) is not.
+
+    `needed`: how many of the last runs must be.
+    """
 
     usual: float
     low: float | None
     high: float | None
+    needed: int
     count: int
 
-    def passed(self, value: float) -> float | None:
-        """The limit that `value` is beyond; None where it is within."""
-        if self.high is not None and value > self.high:
+    def passed(self, values: Sequence[float]) -> float | None:
+        """The limit that enough of the last runs are beyond; None where there is none."""
+        if self.high is not None and sum(value > self.high for value in values) >= self.needed:
             return self.high
-        return self.low if self.low is not None and value < self.low else None
+        if self.low is not None and sum(value < self.low for value in values) >= self.needed:
+            return self.low
+        return None
+
+    def beyond(self, value: float) -> bool:
+        return (self.high is not None and value > self.high) or (self.low is not None and value < self.low)
+
+    def halfway(self, value: float) -> bool:
+        """Whether it is nearer to a limit than to what is usual."""
+        high, low = self.high, self.low
+        return (high is not None and value > (self.usual + high) / 2) or (
+            low is not None and value < (self.usual + low) / 2
+        )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usual:
-    """The examples for one answer: of its own software, of the one before, and from before a new normal.
-
-    `since`: what changed between the one before and its own; empty where that cannot be told.
-    """
-
-    own: tuple[Past, ...]
-    before: tuple[Past, ...]
-    earlier: tuple[Past, ...]
-    since: tuple[str, ...]
-
-    def norm(self, metric: Metric) -> tuple[Norm | None, tuple[str, ...]]:
-        """What is usual, and what changed since then; None where there are too few examples."""
-        own, before, earlier = (_values(rows, metric) for rows in (self.own, self.before, self.earlier))
-        chosen, since = (own, ()) if len(own) >= LEAST else (before, self.since)
-        if len(chosen) < LEAST:
-            return None, ()
-        norm = _norm(metric, chosen)
-        return (_wider(norm, _norm(metric, earlier)) if len(earlier) >= LEAST else norm), since
-
-
-def answers(history: Sequence[Past]) -> list[Past]:
-    """The earlier runs that brought an answer, or some of it: the others have no numbers to compare."""
-    return [row for row in history if "time_to_first_token_s" in row.values]
-
-
-def usual(history: Sequence[Past], fingerprint: Fingerprint, now: datetime) -> Usual:
-    """`history`: earlier answers of one hop and variant, newest last. The rules stand at the top."""
-    rows = answers(history)
-    end = max(0, len(rows) - RECENT)
-    good = [index for index in range(end) if all(row.clean for row in rows[index : index + 1 + _LEAD_IN])]
-    start, stop = _new_normal(rows[:end], good, now)
-    examples = [*rows[start:stop], *(rows[index] for index in good if index >= stop)]
-    own_kinds = {each for each in {row.fingerprint for row in examples} if same_software(each, fingerprint)}
-    others = [row for row in examples if row.fingerprint not in own_kinds]
-    last = others[-1].fingerprint if others else fingerprint
-    of_last = [row for row in others if row.fingerprint == last]
-    since = changes(last, fingerprint) if len(of_last) >= LEAST else ()
-    return Usual(
-        own=tuple(row for row in examples if row.fingerprint in own_kinds),
-        before=tuple(of_last if since else others),
-        earlier=tuple(rows[index] for index in good if index < start),
-        since=since,
-    )
-
-
-def _new_normal(rows: Sequence[Past], good: Sequence[int], now: datetime) -> tuple[int, int]:
-    """The last stretch of rows without a good one that is long enough, as [start, stop); empty where there is none."""
-    for before, after in reversed(list(pairwise((-1, *good, len(rows))))):
-        enough = after - before > LEAST
-        if enough and (rows[after].at if after < len(rows) else now) - rows[max(before, 0)].at >= _NEW_NORMAL:
-            return before + 1, after
-    return 0, 0
+def norm_of(metric: Metric, examples: Examples) -> tuple[Norm | None, tuple[str, ...]]:
+    """What is usual, and what changed since then; None where there are too few examples."""
+    own, before, earlier = (_values(rows, metric) for rows in (examples.own, examples.before, examples.earlier))
+    chosen, since = (own, ()) if len(own) >= LEAST else (before, examples.since)
+    if len(chosen) < LEAST:
+        return None, ()
+    norm = _norm(metric, chosen)
+    return (_wider(norm, _norm(metric, earlier)) if len(earlier) >= LEAST else norm), since
 
 
 def _wider(norm: Norm, other: Norm) -> Norm:
@@ -219,7 +175,7 @@ def _wider(norm: Norm, other: Norm) -> Norm:
 
 
 def _values(rows: Sequence[Past], metric: Metric) -> list[float]:
-    return [row.values[metric.name] for row in rows if metric.name in row.values][-MOST:]
+    return [row.values[metric.name] for row in rows if metric.name in row.values][-_MOST:]
 
 
 def _norm(metric: Metric, values: Sequence[float]) -> Norm:
@@ -229,15 +185,22 @@ def _norm(metric: Metric, values: Sequence[float]) -> Norm:
     middle = median(ordered)
     usual = metric.unscale(middle)
     reach = max(_DEVIATIONS * _SIGMA_PER_MAD * _deviation(scaled, ordered), _RATIO)
-    few = max(_LEAST_NOW_AND_THEN, int(len(scaled) * _NOW_AND_THEN))
+    few = int(len(scaled) * _SECOND_HUMP)
     high = max(metric.unscale(max(middle + reach, ordered[-1 - few])), usual + metric.floor)
     low = min(metric.unscale(min(middle - reach, ordered[few])), usual - metric.floor)
-    return Norm(
+    norm = Norm(
         usual=usual,
         low=None if metric.worse is Worse.HIGHER else low,
         high=None if metric.worse is Worse.LOWER else high,
+        needed=RECENT + 1,
         count=len(values),
     )
+    return replace(norm, needed=_needed(sum(norm.beyond(value) for value in values), len(values)))
+
+
+def _needed(beyond: int, count: int) -> int:
+    enough = (runs for runs, share, least in _NEEDED if beyond <= max(share * count, least))
+    return next(enough, RECENT + 1)
 
 
 def _deviation(scaled: Sequence[float], ordered: Sequence[float]) -> float:
@@ -248,4 +211,5 @@ def _deviation(scaled: Sequence[float], ordered: Sequence[float]) -> float:
 
 def _mad(ordered: Sequence[float]) -> float:
     middle = median(ordered)
-    return median(abs(value - middle) for value in ordered)
+    split = bisect_left(ordered, middle)
+    return median([middle - value for value in ordered[:split]] + [value - middle for value in ordered[split:]])

@@ -1,9 +1,12 @@
-"""Is this hop worse than it usually is? Judged against its own history only; `analysis.baseline` has the rules.
+"""Is this hop worse than it usually is? Judged against its own history only, by `analysis.baseline`.
 
 Two subjects: `speed` (what a user waits for, and tokens per second) and `reasoning` (how much of it, more or less).
 Each is one verdict over several numbers, because they move together: one slowdown is one failure, under one name from
-run to run. It fails where a number is unusual in this run and was in at least two of the four before it: one slow
-answer is no regression, and this run must be bad itself, so that the end of one shows at once.
+run to run. It fails where a number is beyond its limit in three of the last five runs, this one and four before it (or
+more of them, where single ones often are): one slow answer is no regression, and one quick answer is not its end.
+
+A hop that passes is `usual`, or `unsettled`: one of the five was beyond a limit, or their middle is more than halfway
+there. That is no failure, and does not exonerate the hop where one above it fails either (`checks.faults`).
 
 No history, or fewer than 20 examples, gives no verdict at all: a fresh install learns, and is not blind. Numbers of the
 whole answer are judged only where the answer is whole.
@@ -13,11 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
-from canary.analysis.baseline import METRICS, RECENT, Metric, Norm, Usual, Worse, answers, usual
+from canary.analysis.baseline import METRICS, Metric, Norm, Worse, norm_of
+from canary.analysis.examples import RECENT, Examples, answers, examples_of
 from canary.analysis.remember import values_of
 from canary.analysis.ticks import answer_over
 from canary.checks.evidence import Evidence, cannot_judge, prober_fault, ruler_error_s, unusable
+from canary.core.history import Past
 from canary.core.units import format_duration
 from canary.core.verdict import Status, Verdict
 
@@ -25,25 +31,38 @@ NAME = "baseline"
 SLOWER = "slower"
 MORE_REASONING = "more_reasoning"
 LESS_REASONING = "less_reasoning"
-_FAILURES = 3  # of this run and the RECENT ones before it
+UNSETTLED = "unsettled"
 _OF_A_PART = frozenset({"time_to_first_visible_content_s", "time_to_first_token_s", "time_to_first_reasoning_token_s"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Compared:
-    """One number beside what is usual. `passed`: the limit that it is beyond; `times`: in how many of the last runs."""
+    """The numbers of the last runs, this one first, beside what is usual. `since`: what changed in between."""
 
     metric: Metric
-    value: float
+    values: tuple[float, ...]
     norm: Norm
     since: tuple[str, ...]
-    passed: float | None
-    times: int
+
+    def passed(self, *, error_s: float = 0.0) -> float | None:
+        """The limit that too many are beyond, even if our own stamps of this run are so much late."""
+        late_s = error_s if self.metric.unit == "s" else 0.0
+        return self.norm.passed((self.values[0] - late_s, *self.values[1:]))
+
+    @property
+    def unsettled(self) -> bool:
+        return any(map(self.norm.beyond, self.values)) or self.norm.halfway(median(self.values))
 
     @property
     def words(self) -> str:
-        metric, said, was = self.metric, _said(self.metric, self.value), _said(self.metric, self.norm.usual)
-        return f"{metric.words} {said}, usually {was}"
+        """With the number in the middle of the last runs where too many of these are unusual."""
+        said, was = _said(self.metric, self.observed), _said(self.metric, self.norm.usual)
+        over = "" if self.passed() is None else f" in the last {len(self.values)} runs"
+        return f"{self.metric.words} {said}{over}, usually {was}"
+
+    @property
+    def observed(self) -> float:
+        return self.values[0] if self.passed() is None else median(self.values)
 
 
 def check(evidence: Evidence) -> list[Verdict]:
@@ -51,28 +70,26 @@ def check(evidence: Evidence) -> list[Verdict]:
     if not evidence.history:
         return []
     fingerprint, now = evidence.measurement.fingerprint, evidence.observation.exchange.started_at
-    known = usual(evidence.history, fingerprint, now)
+    known = examples_of(evidence.history, fingerprint, now)
     verdicts = (_judge(subject, metrics, evidence, known) for subject, metrics in METRICS.items())
     return [verdict for verdict in verdicts if verdict is not None]
 
 
-def _judge(subject: str, metrics: Sequence[Metric], evidence: Evidence, known: Usual) -> Verdict | None:
-    norms = [(metric, *known.norm(metric)) for metric in metrics]
+def _judge(subject: str, metrics: Sequence[Metric], evidence: Evidence, known: Examples) -> Verdict | None:
+    norms = [(metric, *norm_of(metric, known)) for metric in metrics]
     judged = [(metric, norm, since) for metric, norm, since in norms if norm is not None]
-    if not judged:
-        return None
-    if reason := unusable(evidence):
+    if judged and (reason := unusable(evidence)):
         return cannot_judge(NAME, reason, subject=subject)
     values = _values(evidence)
-    recent = answers(evidence.history)[-RECENT:]
+    recent = answers(evidence.history)[: -RECENT - 1 : -1]
     compared = [
-        _compare(metric, values[metric.name], norm, since, [past.values for past in recent])
+        _Compared(metric=metric, values=_numbers(metric.name, values, recent), norm=norm, since=since)
         for metric, norm, since in judged
         if metric.name in values
     ]
     if not compared:
         return None
-    unusual = [each for each in compared if each.passed is not None and each.times >= _FAILURES]
+    unusual = [each for each in compared if each.passed() is not None]
     if not unusual:
         return _usual(subject, compared)
     return _unusual(subject, unusual, ruler_error_s(evidence.measurement))
@@ -85,60 +102,47 @@ def _values(evidence: Evidence) -> Mapping[str, float]:
     return values if whole else {name: value for name, value in values.items() if name in _OF_A_PART}
 
 
-def _compare(
-    metric: Metric, value: float, norm: Norm, since: tuple[str, ...], recent: Sequence[Mapping[str, float]]
-) -> _Compared:
-    numbers = [value, *(values[metric.name] for values in recent if metric.name in values)]
-    times = sum(norm.passed(number) is not None for number in numbers)
-    return _Compared(metric=metric, value=value, norm=norm, since=since, passed=norm.passed(value), times=times)
+def _numbers(name: str, values: Mapping[str, float], recent: Sequence[Past]) -> tuple[float, ...]:
+    return (values[name], *(past.values[name] for past in recent if name in past.values))
 
 
 def _usual(subject: str, compared: Sequence[_Compared]) -> Verdict:
-    first = compared[0]
-    once = next((each for each in compared if each.passed is not None), None)
-    if once is not None:
-        message = f"{once.words}: unusual, but not in {_FAILURES} of {RECENT + 1} runs"
-        return _verdict(Status.PASS, "once", message, subject, once)
-    return _verdict(Status.PASS, "usual", first.words, subject, first)
+    first = next((each for each in compared if each.unsettled), None)
+    if first is None:
+        return _verdict(Status.PASS, "usual", compared[0].words, subject, compared[0])
+    return _verdict(Status.PASS, UNSETTLED, f"{first.words}: too early to tell", subject, first)
 
 
 def _unusual(subject: str, unusual: Sequence[_Compared], error_s: float) -> Verdict:
-    certain = [each for each in unusual if not _by_our_lag(each, error_s)]
+    certain = [each for each in unusual if each.passed(error_s=error_s) is not None]
     if not certain:
         return prober_fault(NAME, error_s, subject=subject)
     worst = certain[0]
-    changed = f"; since {' and '.join(worst.since)}" if worst.since else ""
-    message = f"{'; '.join(each.words for each in certain)} (of {worst.norm.count} runs){changed}"
+    since = f", since {' and '.join(worst.since)}" if worst.since else ""
+    told = dict.fromkeys((worst.words, certain[-1].words))
+    message = f"{'; '.join(told)}{since}"
     return _verdict(Status.FAIL, _reason(worst), message, subject, worst)
-
-
-def _by_our_lag(compared: _Compared, error_s: float) -> bool:
-    """Whether our own stamps may have put it beyond the limit."""
-    return compared.metric.unit == "s" and compared.norm.passed(compared.value - error_s) is None
 
 
 def _reason(worst: _Compared) -> str:
     if worst.metric.worse is not Worse.EITHER:
         return SLOWER
-    return MORE_REASONING if worst.value > worst.norm.usual else LESS_REASONING
+    return MORE_REASONING if worst.passed() == worst.norm.high else LESS_REASONING
 
 
 def _verdict(status: Status, reason: str, message: str, subject: str, about: _Compared) -> Verdict:
-    limit = about.passed if about.passed is not None else _limit(about.norm)
+    nearest = about.norm.high if about.norm.high is not None else about.norm.low
+    passed = about.passed()
     return Verdict(
         check=NAME,
         status=status,
         reason=reason,
         message=message,
         subject=subject,
-        observed=about.value,
-        limit=limit,
+        observed=about.observed,
+        limit=nearest if passed is None else passed,
         unit=about.metric.unit,
     )
-
-
-def _limit(norm: Norm) -> float | None:
-    return norm.high if norm.high is not None else norm.low
 
 
 def _said(metric: Metric, value: float) -> str:

@@ -1,7 +1,8 @@
 """Runs of failing hops, per check and subject: where each begins, how far up it reaches, what lies below it.
 
 From the engine up: a run begins at a failing hop and ends below the next hop that passes or warns. A hop that could not
-be judged interrupts nothing and proves nothing; below a run's origin it leaves open how far down the fault goes.
+be judged interrupts nothing and proves nothing; below a run's origin it leaves open how far down the fault goes. So it
+is with a hop that `baseline` passes without being able to tell yet.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from canary.checks.baseline import UNSETTLED
 from canary.core.finding import HopVerdict
 from canary.core.verdict import Status, Verdict
 
@@ -90,8 +92,8 @@ def _stretches(chain: Mapping[int, Verdict]) -> list[_Stretch]:
         match chain[hop].status:
             case Status.FAIL:
                 stretches[-1].failing.append(hop)
-            case Status.UNKNOWN if not stretches[-1].failing:
-                stretches[-1].blind.append(hop)
-            case Status.PASS | Status.WARN:
+            case Status.PASS | Status.WARN if chain[hop].reason != UNSETTLED:
                 stretches.append(_Stretch(below=hop))
+            case _ if not stretches[-1].failing:
+                stretches[-1].blind.append(hop)
     return stretches

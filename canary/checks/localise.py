@@ -10,7 +10,8 @@
      of the hop that holds the timer;
    - at one origin, the steadier symptom explains the others (`_EXPLAINS`): an answer that is never visible is late for
      every timer too. The steadier one, because findings must keep their name from run to run;
-   - a hop that reasons more than usual explains that it and the hops above are slower than usual. Less reasoning
+   - a hop that is not as usual explains the same of the hops above, even if one in between passes: each hop answers
+     a request of its own, and one of them may be lucky. More reasoning explains that all is slower. Less reasoning
      follows from no lateness: there it is a finding of its own.
 3. The same fault in several variants is one finding.
 4. A finding about slowness tells what the engine says of itself, where it does.
@@ -55,6 +56,7 @@ _SLOW: Mapping[str, frozenset[str] | None] = MappingProxyType(
         "baseline": frozenset({SLOWER}),
     }
 )
+_ALSO_EXPLAINS: Mapping[str, str] = MappingProxyType({MORE_REASONING: SLOWER})  # reasons of `baseline`
 _RANK = {check: rank for rank, check in enumerate((*_BREAKS, *_EXPLAINS))}
 
 
@@ -94,7 +96,7 @@ def _causes(faults: Sequence[Fault], hops: Sequence[str]) -> list[Cause]:
 def _explains(cause: Fault, fault: Fault, hops: Sequence[str]) -> bool:
     """Whether `fault` follows from `cause`, which is not above it."""
     if cause.check == fault.check == "baseline":
-        return cause.verdict.reason == MORE_REASONING and fault.verdict.reason == SLOWER
+        return fault.verdict.reason in (cause.verdict.reason, _ALSO_EXPLAINS.get(cause.verdict.reason))
     if cause.origin == fault.origin:
         return cause.check in _BREAKS or (fault.check in _EXPLAINS.get(cause.check, ()) and not _apart(cause, fault))
     if cause.check in _BREAKS:

@@ -16,6 +16,7 @@ from canary.cli.check import check, probes, schema
 from canary.cli.demo import demo
 from canary.cli.errors import UsageError
 from canary.cli.exit_codes import ExitCode
+from canary.cli.explain import explain
 from canary.cli.history import history
 from canary.cli.incidents import incidents
 from canary.cli.notify_test import notify_test
@@ -24,6 +25,7 @@ from canary.cli.probe import probe
 from canary.cli.record import record
 from canary.cli.replay import replay
 from canary.cli.report import report
+from canary.cli.run import run
 from canary.cli.screen import shown
 from canary.cli.show import show
 from canary.cli.silence import silence
@@ -58,6 +60,7 @@ def _options(
 
 
 app.command()(demo)
+app.command()(run)
 app.command()(probe)
 app.command()(record)
 app.command()(replay)
@@ -70,6 +73,7 @@ app.command()(show)
 app.command()(report)
 app.command()(incidents)
 app.add_typer(silence)
+app.command()(explain)
 app.command("notify-test")(notify_test)
 
 

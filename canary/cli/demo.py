@@ -1,4 +1,7 @@
-"""`canary demo`: the built-in pipeline, real HTTP in this process, with the founding incident in it or any fault."""
+"""`canary demo`: the built-in pipeline, real HTTP in this process, with the founding incident in it or any fault.
+
+The daemon watches it until it is told to stop; `--once` runs each probe once and leaves with its exit code.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +18,19 @@ from rich.table import Table
 from rich.text import Text
 
 from canary.cli import options
+from canary.cli.demo_daemon import Shown, Watched, watch
 from canary.cli.errors import UsageError
 from canary.cli.exit_codes import exit_code
 from canary.cli.probe import report, watched
+from canary.cli.run import begin, place_of
 from canary.config.probes import canned_probes
 from canary.core.run import Run
+from canary.core.service import Listen
 from canary.core.spec import Assignment, BudgetTest, Expectation
 from canary.demo.answers import answers
 from canary.demo.faults import FAULTS
 from canary.demo.hop_kind import HopKind
-from canary.demo.pipeline import INCIDENT_FAULTS, INCIDENT_LIMITS, WIDE, FaultNames, demo_pipeline, resolve
+from canary.demo.pipeline import INCIDENT_FAULTS, INCIDENT_LIMITS, WIDE, FaultNames, Limits, demo_pipeline, resolve
 from canary.engine.run import run_probe
 
 BUDGET_TOKENS = 32
@@ -35,7 +41,7 @@ BUDGETS = (
 )
 
 
-def demo(
+def demo(  # noqa: PLR0913  # one parameter an option
     *,
     fault: Annotated[
         list[str] | None, typer.Option("--fault", metavar="NAME[@HOP]", help="Only this fault; may be repeated.")
@@ -43,10 +49,14 @@ def demo(
     healthy: Annotated[bool, typer.Option("--healthy", help="No fault at all.")] = False,
     list_faults: Annotated[bool, typer.Option("--list-faults", help="List the faults and where they can be.")] = False,
     scale: Annotated[float, typer.Option("--scale", min=0.02, max=20.0, help="Multiply the pipeline's times.")] = 0.5,
+    once: Annotated[bool, typer.Option("--once", help="One run of each probe, and leave with its exit code.")] = False,
+    listen: Annotated[
+        str, typer.Option("--listen", metavar="HOST:PORT", help="Where the daemon shows metrics and pages.")
+    ] = "127.0.0.1:9469",
     as_json_lines: options.AsJson = False,
     every_verdict: options.EveryVerdict = False,
 ) -> None:
-    """Break the built-in pipeline, probe it, and show what the canary says. Needs no config."""
+    """Break the built-in pipeline, watch it, and show what the canary says. Needs no config; Ctrl-C ends it."""
     if list_faults:
         _list_faults(Console(highlight=False))
         return
@@ -55,22 +65,37 @@ def demo(
         raise UsageError(msg)
     incident = not healthy and not fault
     faults = INCIDENT_FAULTS if incident else _faults(fault or ())
-    runs = asyncio.run(_run(faults, incident=incident, scale=scale, quiet=as_json_lines))
+    limits = INCIDENT_LIMITS if incident else WIDE
+    if not once:
+        host, port = place_of(listen)
+        watched_demo = Watched(
+            faults=faults,
+            limits=limits,
+            scale=scale,
+            assignments=_assignments(),
+            listen=Listen(host=host, port=port),
+        )
+        begin(watch(watched_demo, Shown(as_json_lines=as_json_lines, every_verdict=every_verdict, seen={})))
+        return
+    runs = asyncio.run(_run(faults, limits=limits, scale=scale, quiet=as_json_lines))
     for run in runs:
         report(run, as_json_object=as_json_lines, every_verdict=every_verdict)
     raise typer.Exit(exit_code(verdict for run in runs for result in run.results for verdict in result.verdicts))
 
 
-async def _run(faults: FaultNames, *, incident: bool, scale: float, quiet: bool) -> list[Run]:
+def _assignments() -> tuple[Assignment, ...]:
     """The reasoning-heavy probe, then the budget test."""
-    seed = secrets.randbits(63)
     heavy, tiny = (canned_probes()[name] for name in ("reasoning-heavy", "tiny-budget"))
-    limits = INCIDENT_LIMITS if incident else WIDE
-    async with demo_pipeline(faults, limits=limits, scale=scale, answer_for=answers(heavy, seed)) as running:
-        assignments = [
-            Assignment(probe=heavy, deadline_s=60.0),
-            Assignment(probe=tiny, deadline_s=60.0, budgets=BUDGETS),
-        ]
+    return (
+        Assignment(probe=heavy, deadline_s=60.0),
+        Assignment(probe=tiny, deadline_s=60.0, budgets=BUDGETS),
+    )
+
+
+async def _run(faults: FaultNames, *, limits: Limits, scale: float, quiet: bool) -> list[Run]:
+    seed, assignments = secrets.randbits(63), _assignments()
+    answer_for = answers(assignments[0].probe, seed)
+    async with demo_pipeline(faults, limits=limits, scale=scale, answer_for=answer_for) as running:
         runs = []
         for assignment in assignments:
             with watched(quiet=quiet) as occasion:

@@ -58,7 +58,7 @@ def add(  # noqa: PLR0913  # one parameter an option
         labels=dict(map(_label, label or ())),
         pipeline=pipeline,
         probe=probe,
-        check=_check(check),
+        check=None if check is None else known_check(check, "--check"),
         hop=hop,
         severity=severity,
     )
@@ -129,10 +129,10 @@ def _one(silences: Iterable[Silence], prefix: str) -> Silence:
     return (exact or found)[0]
 
 
-def _check(name: str | None) -> str | None:
+def known_check(name: str, where: str) -> str:
     """A misspelt check would mute nothing, and nobody would know before the next page."""
-    if name is not None and name not in _CHECKS:
-        msg = f"--check {name!r}: there is no such check; there are {', '.join(_CHECKS)}"
+    if name not in _CHECKS:
+        msg = f"{where}: there is no check {name!r}; there are {', '.join(_CHECKS)}"
         raise UsageError(msg)
     return name
 

@@ -27,9 +27,11 @@ def receiver_names(views: Sequence[View]) -> list[str]:
     return [name for receiver in receivers if (name := receiver.text("name"))]
 
 
-def missing_extra(kind: NotifierKind) -> str | None:
-    """The optional dependency that this notifier needs and that is not installed."""
-    return kind.extra if kind.extra and find_spec(kind.extra) is None else None
+def extra_problems(place: View, kind: NotifierKind) -> Iterator[Problem]:
+    """Of an optional dependency that this notifier needs and that is not installed."""
+    if kind.extra and find_spec(kind.extra) is None:
+        hint = f"pip install 'reasoning-canary[{kind.extra}]'"
+        yield place.problem("what is not installed", f"the extra {kind.extra}", hint)
 
 
 def _way(receiver: View) -> Iterator[Problem]:
@@ -41,6 +43,4 @@ def _way(receiver: View) -> Iterator[Problem]:
         yield from header_problems(receiver.at(kind).at("headers"))
         for key in public_urls(kind):
             yield from url_problems(receiver.at(kind).at(key), "credentials go into headers")
-        if extra := missing_extra(NOTIFIERS[kind]):
-            hint = f"pip install 'reasoning-canary[{extra}]'"
-            yield receiver.at(kind).problem("what is not installed", f"the extra {extra}", hint)
+        yield from extra_problems(receiver.at(kind), NOTIFIERS[kind])

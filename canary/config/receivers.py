@@ -15,7 +15,7 @@ from pydantic import Field, create_model
 
 from canary.config.fields import Duration, Headers, Name, SecretText, Text, Url
 from canary.config.section import Section
-from canary.config.service_fields import SecretUrl
+from canary.config.service_fields import LabelName, SecretUrl
 from canary.core.secret import Secret
 from canary.notify import NOTIFIERS
 from canary.notify.kind import NotifierKind
@@ -28,7 +28,7 @@ _TYPES: Mapping[Any, Any] = {
     float: Duration,  # of a field that ends in _s
     Secret: SecretText,
     Secret | None: SecretText | None,
-    Mapping[str, str]: dict[str, Text],
+    Mapping[str, str]: dict[LabelName, Text],  # labels are the only ones
     Mapping[str, str | Secret]: Headers,
 }
 _URL_TYPES: Mapping[Any, Any] = {str: Url, Secret: SecretUrl}
@@ -49,7 +49,8 @@ def _is_url(field: str) -> bool:
     return field == "url" or field.endswith("_url")
 
 
-def _section(name: str, kind: NotifierKind) -> type[Section]:
+def section_of(name: str, kind: NotifierKind) -> type[Section]:
+    """The model of a notifier's section. Raises TypeError for an option that no config can say."""
     hints = get_type_hints(kind.options)
     keys: dict[str, Any] = {
         key_of(field.name): (_type(name, field.name, hints[field.name]), _default(field))
@@ -73,7 +74,7 @@ def _default(field: DataField[Any]) -> Any:
     return Field(default_factory=field.default_factory) if field.default_factory is not MISSING else ...
 
 
-SECTIONS: Mapping[str, type[Section]] = {name: _section(name, kind) for name, kind in NOTIFIERS.items()}
+SECTIONS: Mapping[str, type[Section]] = {name: section_of(name, kind) for name, kind in NOTIFIERS.items()}
 _WAYS: Mapping[str, Any] = {
     name: (section | None, Field(None, description=NOTIFIERS[name].summary)) for name, section in SECTIONS.items()
 }

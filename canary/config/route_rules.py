@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 
+from canary.alerting.incidents import BLIND
 from canary.checks import CHECKS
 from canary.checks.budget_arms import NAME as BUDGET
 from canary.config.errors import Problem, did_you_mean, one_of, quoted, shown
@@ -18,7 +19,6 @@ from canary.config.rules import name_of
 from canary.config.view import View, repeated
 from canary.core.finding import Severity
 
-BLIND = "blind"  # the incident of a monitor that can tell nothing
 JUDGED = (*CHECKS, BUDGET, BLIND)  # what a finding can be of
 _MANY = 12
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import prod
 
 from canary.checks import CHECKS
-from canary.core.metrics import ANSWER, BUCKETS_S, METRICS, RUN, Kind, Metric, Skip, TokenKind
+from canary.core.metrics import ANSWER, BUCKETS_S, METRICS, RUN, Kind, Skip, TokenKind
 from canary.core.spec import Assignment, Pipeline
 from canary.core.timeout import Clock
 from canary.core.verdict import Status
@@ -19,8 +19,16 @@ from canary.core.verdict import Status
 MAX_SERIES = 250_000
 
 _LINES_OF_A_HISTOGRAM = len(BUCKETS_S) + 3  # buckets, +Inf, sum, count
-_FEW = {"cause": 5, "status": 2, "reason": 2, "outcome": len(Status), "kind": len(TokenKind), "clock": len(Clock)}
-_OTHERS = 5
+_FEW = {
+    "cause": 5,
+    "status": 1,  # a reason has hardly more than one
+    "reason": len(Skip),
+    "outcome": len(Status),
+    "kind": len(TokenKind),
+    "clock": len(Clock),
+}
+_OTHERS = 5  # of a label that nobody thought of here
+KNOWN_LABELS = frozenset({*_FEW, "check", "timeout"})
 
 
 def series_of(pipeline: Pipeline) -> int:
@@ -28,23 +36,23 @@ def series_of(pipeline: Pipeline) -> int:
 
 
 def _of_assignment(pipeline: Pipeline, assignment: Assignment) -> int:
-    variants = 1 + len(assignment.budgets)
-    per_run = sum(_lines(metric, RUN, assignment, timers=0) for metric in METRICS.values())
-    return per_run + variants * sum(
-        _lines(metric, ANSWER, assignment, timers=sum(len(above.timeouts) for above in pipeline.hops[:index]))
-        for index, hop in enumerate(pipeline.hops)
-        if hop.url is not None
-        for metric in METRICS.values()
-    )
+    """Only the timers that watch a hop, which are those above it, differ between hops."""
+    variants, timers, watched, probed = 1 + len(assignment.budgets), 0, 0, 0
+    for hop in pipeline.hops:
+        if hop.url is not None:
+            watched, probed = watched + timers, probed + 1
+        timers += len(hop.timeouts)
+    without, with_one = (_lines(ANSWER, assignment, timers=number) for number in (0, 1))
+    return _lines(RUN, assignment, timers=0) + variants * (probed * without + watched * (with_one - without))
 
 
-def _lines(metric: Metric, of: tuple[str, ...], assignment: Assignment, *, timers: int) -> int:
-    """Of one metric for one value of each label in `of`; 0 for a metric of something else."""
-    if metric.labels[: len(of)] != of:
-        return 0
+def _lines(of: tuple[str, ...], assignment: Assignment, *, timers: int) -> int:
+    """Of all metrics whose labels begin with `of`, for one value of each of these."""
     checks = assignment.probe.checks
     sizes = _FEW | {"timeout": timers, "check": len(CHECKS) if checks is None else len(checks)}
-    if metric.labels[-1] == "reason" and "check" not in metric.labels:
-        sizes["reason"] = len(Skip)
-    lines = _LINES_OF_A_HISTOGRAM if metric.kind is Kind.HISTOGRAM else 1
-    return lines * prod(sizes.get(label, _OTHERS) for label in metric.labels[len(of) :])
+    return sum(
+        (_LINES_OF_A_HISTOGRAM if metric.kind is Kind.HISTOGRAM else 1)
+        * prod(sizes.get(label, _OTHERS) for label in metric.labels[len(of) :])
+        for metric in METRICS.values()
+        if metric.labels[: len(of)] == of
+    )

@@ -45,8 +45,8 @@ def _listen(listen: View) -> Iterator[Problem]:
         host, port = parse_address(listen.text("address") or "")
     except ValueError:
         return
-    token = Secret("") if listen.has("token") else None
-    if bind_refusal(Listen(host=host, port=port, token=token)):
+    token = listen.text("token")
+    if bind_refusal(Listen(host=host, port=port, token=Secret(token) if token else None)):
         found = f"{shown((), listen.at('address').written())}, which others can reach"
         yield listen.at("address").problem(found, "a token beside it, or a loopback address like 127.0.0.1")
 

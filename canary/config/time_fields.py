@@ -8,6 +8,7 @@ from typing import Annotated, TypeAlias
 from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import AfterValidator, PlainValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
 
 from canary.alerting.calendar import trigger_of
 from canary.config.errors import did_you_mean
@@ -41,10 +42,13 @@ def _zone(name: str) -> str:
     try:
         return ZoneInfo(name).key
     except (ValueError, OSError, KeyError):  # no such name; a name that leaves the folder; a folder among the names
-        names = available_timezones()
+        raise unknown_zone(name, available_timezones()) from None
+
+
+def unknown_zone(name: str, names: set[str]) -> PydanticCustomError:
     if not names:
-        raise unfit("a time zone, and this system has none", suggestion="install tzdata")
-    raise unfit("a time zone like Europe/Berlin or UTC", suggestion=_similar_zone(name, names))
+        return unfit("a time zone, and this system has none", suggestion="install tzdata")
+    return unfit("a time zone like Europe/Berlin or UTC", suggestion=_similar_zone(name, names))
 
 
 def _similar_zone(name: str, names: set[str]) -> str | None:

@@ -1,7 +1,7 @@
 """How often a schedule is due, and how it is said. A cron is looked at over a week; a rarer one over four years.
 
-The week begins at a fixed Monday, so that the same config has the same estimate whenever it is read. Four years hold
-every day that there is, the 29th of February too.
+The week begins at a fixed Monday, so that the same config has the same estimate whenever it is read, and has eight
+days, because from Sunday to Monday is a gap too. Four years hold every day that there is, the 29th of February too.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
+from functools import lru_cache
+from itertools import islice, pairwise
 
 from canary.alerting.calendar import trigger_of
 from canary.core.schedule import Cron, Every, Schedule
 from canary.core.units import format_duration
 
-_MONDAY = datetime(2026, 3, 2, tzinfo=UTC)  # of a week in which few clocks change
-_WEEK, _FOUR_YEARS = timedelta(days=7), timedelta(days=4 * 366)
+_MONDAY = datetime(2026, 3, 2, tzinfo=UTC)  # of days on which hardly any clock changes
+_WEEK, _FOUR_YEARS = timedelta(days=8), timedelta(days=4 * 366)
 _DAY_S = 86_400.0
 _MOST_RARE = 500  # times in four years that are looked at: those of one day are among them
 
@@ -49,9 +50,10 @@ def describe_schedule(schedule: Schedule | None) -> str:
     return f"at {schedule.expression} in {schedule.timezone}{jitter}"
 
 
-def _times(cron: Cron) -> list[datetime]:
-    """In the cron's own time zone."""
-    return list(_within(cron, _WEEK)) or list(_within(cron, _FOUR_YEARS))[:_MOST_RARE]
+@lru_cache(maxsize=64)
+def _times(cron: Cron) -> tuple[datetime, ...]:
+    """In the cron's own time zone. Kept, because a minute's cron is due 11,520 times and is asked for twice."""
+    return tuple(_within(cron, _WEEK)) or tuple(islice(_within(cron, _FOUR_YEARS), _MOST_RARE))
 
 
 def _within(cron: Cron, span: timedelta) -> Iterator[datetime]:

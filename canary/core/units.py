@@ -11,7 +11,7 @@ import re
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?(|k|M|G|T|Ki|Mi|Gi|Ti)B?", re.IGNORECASE)
-_SIZE_UNITS = ("", "k", "m", "g", "t")
+_SIZE_UNITS = "BkMGT"
 
 
 def parse_duration(text: str) -> float:
@@ -59,13 +59,14 @@ def parse_size(text: str) -> int:
         msg = f"{text!r} is not a size; write it like 500MB, 2GB or 2GiB"
         raise ValueError(msg)
     unit = match[2].lower()
-    base, exponent = 1024 if unit.endswith("i") else 1000, _SIZE_UNITS.index(unit.removesuffix("i"))
+    base, exponent = 1024 if unit.endswith("i") else 1000, "bkmgt".index(unit[:1] or "b")
     return round(float(match[1]) * float(base**exponent))
 
 
 def format_size(size: int) -> str:
     """Three significant figures for people: `512 B`, `2.5 MB`, `2 GB`."""
-    value, unit = float(size), 0
-    while value >= 999.5 and unit < len(_SIZE_UNITS) - 1:
-        value, unit = value / 1000, unit + 1
-    return f"{value:.3g} {_SIZE_UNITS[unit].replace('m', 'M').replace('g', 'G').replace('t', 'T')}B"
+    value, units = float(size), list(_SIZE_UNITS)
+    while value >= 999.5 and len(units) > 1:
+        value = value / 1000
+        units.pop(0)
+    return f"{value:.3g} {units[0].removesuffix('B')}B"

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from canary.core.observation import Json
 from canary.demo.chunks import DONE, error_object, event
 from canary.demo.generation import Generation, Model, Rejection, generate, prompt_of, rejection
+from canary.demo.load import Load
+from canary.demo.server import Page
 from canary.demo.stream import EVENT_STREAM, Answer, Call, Serve, Stream, document
 from canary.demo.words import token_id
 
@@ -22,30 +25,6 @@ FINGERPRINT = f"vllm-{VERSION}-5eedf00d"
 _SERVER = {"server": "uvicorn"}
 
 AnswerFor: TypeAlias = Callable[[str], str | None]
-
-
-@dataclass(slots=True)
-class Load:
-    """What the engine is busy with. `idle` is set while it generates for nobody, `busy` while it does for somebody."""
-
-    running: int = 0
-    tokens: int = 0
-    idle: asyncio.Event = field(default_factory=asyncio.Event)
-    busy: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def __post_init__(self) -> None:
-        self.idle.set()
-
-    def __enter__(self) -> None:
-        self.running += 1
-        self.idle.clear()
-        self.busy.set()
-
-    def __exit__(self, *_reason: object) -> None:
-        self.running -= 1
-        if not self.running:
-            self.idle.set()
-            self.busy.clear()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,19 +53,23 @@ def engine(model: Model, answer_for: AnswerFor, load: Load) -> Serve:
         )
         if call.body.get("stream"):
             return Answer(status=200, headers={**EVENT_STREAM, **_SERVER}, stream=_events(reply, arrived, load))
-        with load:
-            for step in reply.steps():
-                await _until(arrived + step.after_s)
-                load.tokens += len(step.tokens)
+        async with load.seat() as waited_s, aclosing(_generated(reply, arrived, waited_s, load)) as steps:
+            async for _ in steps:
+                pass
         return document(reply.whole(), headers=_SERVER)
 
     return serve
 
 
-def pages(model: Model) -> Mapping[str, Json]:
+def pages(model: Model, load: Load) -> Mapping[str, Page]:
     """What the engine answers to GET."""
     card = {"id": model.name, "object": "model", "created": 0, "owned_by": "vllm", "max_model_len": 131072}
-    return {"/v1/models": {"object": "list", "data": [card]}, "/version": {"version": VERSION}, "/health": {}}
+    return {
+        "/v1/models": {"object": "list", "data": [card]},
+        "/version": {"version": VERSION},
+        "/health": {},
+        "/metrics": lambda: load.metrics(model.name),
+    }
 
 
 def _refusal(refused: Rejection) -> Answer:
@@ -99,13 +82,11 @@ async def _until(at: float) -> None:
 
 
 async def _events(reply: _Reply, arrived: float, load: Load) -> Stream:
-    with load:
-        await _until(arrived + reply.model.prefill_s)
+    async with load.seat() as waited_s, aclosing(_generated(reply, arrived, waited_s, load)) as steps:
+        await _until(arrived + waited_s + reply.model.prefill_s)
         yield event(reply.opening())
         reasoned = visible = 0
-        for step in reply.steps():
-            await _until(arrived + step.after_s)
-            load.tokens += len(step.tokens)
+        async for step in steps:
             if step.channel == "reasoning":
                 reasoned += len(step.tokens)
             else:
@@ -116,6 +97,16 @@ async def _events(reply: _Reply, arrived: float, load: Load) -> Stream:
         if reply.option("include_usage"):
             yield event(reply.usage_only())
         yield DONE
+
+
+async def _generated(reply: _Reply, arrived: float, waited_s: float, load: Load) -> AsyncGenerator[_Step, None]:
+    """Each step when it is due."""
+    for number, step in enumerate(reply.steps()):
+        await _until(arrived + waited_s + step.after_s)
+        load.tokens += len(step.tokens)
+        if not number:
+            load.first_token.add(asyncio.get_running_loop().time() - arrived)
+        yield step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

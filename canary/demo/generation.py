@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from canary.core.observation import Json
+from canary.demo.load import SEATS
 from canary.demo.words import words
 
 BUDGET = "thinking_token_budget"
@@ -25,7 +26,7 @@ class Model:
     """The model and the machine under it. Lengths in tokens, speeds in tokens per second.
 
     `stream_interval`: tokens per event, as vLLM's option of that name. `reasoning_tokens`: the natural length of its
-    reasoning, whatever is asked.
+    reasoning, whatever is asked. `seats`: how many requests run at a time, as vLLM's `max_num_seqs`.
     """
 
     name: str = "demo/reasoner-7b"
@@ -35,6 +36,7 @@ class Model:
     thinking_tokens_per_s: float = 200.0
     tokens_per_s: float = 200.0
     stream_interval: int = 4
+    seats: int = SEATS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

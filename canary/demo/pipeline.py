@@ -13,18 +13,18 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from canary.core.observation import Json
 from canary.core.spec import Assignment, Hop, Pipeline
 from canary.core.timeout import Clock, Outcome, StartsAt, Timeout, TimerPhase
 from canary.demo.agent import agent
 from canary.demo.edge import edge
-from canary.demo.engine import AnswerFor, Load, engine, pages
+from canary.demo.engine import AnswerFor, engine, pages
 from canary.demo.fault import Fault, around
 from canary.demo.faults import FAULTS
 from canary.demo.gateway import Alias, gateway
 from canary.demo.generation import Model
 from canary.demo.hop_kind import HopKind
-from canary.demo.server import CHAT_PATH, Below, below, served
+from canary.demo.load import Load
+from canary.demo.server import CHAT_PATH, Below, Page, below, served
 from canary.demo.stream import Answer, Call, Serve
 from canary.demo.ui import GivesUp, IdleLimit, ui
 
@@ -80,6 +80,7 @@ class Demo:
             model=self.model.name if kind is HopKind.ENGINE else ALIAS,
             timeouts=_timeouts(kind, self.limits),
             forwards_reasoning=True,
+            metrics_url=self.urls[kind] + "/metrics" if kind is HopKind.ENGINE else None,
         )
 
 
@@ -138,19 +139,23 @@ async def demo_pipeline(
     Raises ValueError for a hop or a fault that there is not. On leaving, whatever is still running is cut off.
     """
     rows = resolve(faults)
-    fitted, scaled, load = _at_scale(model or Model(), scale), limits.scaled(scale), Load()
+    fitted, scaled, load = (
+        _at_scale(model or Model(), scale),
+        limits.scaled(scale),
+        Load(seats=(model or Model()).seats),
+    )
     hops: dict[str, FaultyHop] = {}
     urls: dict[str, str] = {}
     async with AsyncExitStack() as stack:
 
-        async def start(kind: HopKind, serve: Serve, get: Mapping[str, Json] = _HEALTH) -> None:
+        async def start(kind: HopKind, serve: Serve, get: Mapping[str, Page] = _HEALTH) -> None:
             hops[kind] = FaultyHop(serve=serve, scale=scale, faults=rows[kind])
             urls[kind] = await stack.enter_async_context(served(hops[kind], get))
 
         async def reader(kind: HopKind, *, inflate: bool = True) -> Below:
             return await stack.enter_async_context(below(urls[kind], inflate=inflate))
 
-        await start(HopKind.ENGINE, engine(fitted, answer_for, load), pages(fitted))
+        await start(HopKind.ENGINE, engine(fitted, answer_for, load), pages(fitted, load))
         alias = Alias(name=ALIAS, engine_model=fitted.name)
         await start(HopKind.GATEWAY, gateway(await reader(HopKind.ENGINE), alias))
         await start(HopKind.AGENT, agent(await reader(HopKind.GATEWAY)))

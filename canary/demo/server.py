@@ -14,12 +14,16 @@ import struct
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout, TCPConnector, web
 
 from canary.core.observation import Json
 from canary.demo.chunks import error_object
 from canary.demo.stream import Answer, Call, Cut, EndKind, Serve, Stream, document
+
+Page: TypeAlias = Json | Callable[[], str]
+"""JSON as it stands, or text made anew for each reader."""
 
 CHAT_PATH = "/v1/chat/completions"
 _MAX_BODY_BYTES = 64 * 2**20  # a long-context prompt
@@ -71,7 +75,7 @@ async def body_of(response: ClientResponse) -> Stream:
 
 
 @asynccontextmanager
-async def served(serve: Serve, pages: Mapping[str, Json]) -> AsyncGenerator[str, None]:
+async def served(serve: Serve, pages: Mapping[str, Page]) -> AsyncGenerator[str, None]:
     """The base URL of a server on a free loopback port: `serve` under the chat path, `pages` for GET."""
     in_flight: set[asyncio.Task[object]] = set()
 
@@ -104,9 +108,9 @@ async def served(serve: Serve, pages: Mapping[str, Json]) -> AsyncGenerator[str,
         await runner.cleanup()
 
 
-def _page(content: Json) -> Callable[[web.Request], Awaitable[web.Response]]:
+def _page(content: Page) -> Callable[[web.Request], Awaitable[web.Response]]:
     async def page(_request: web.Request) -> web.Response:
-        return web.json_response(content)
+        return web.Response(text=content()) if callable(content) else web.json_response(content)
 
     return page
 

@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from canary.alerting.conclude import acknowledge, conclude, retire, tick
-from canary.alerting.message import Beside
-from canary.alerting.rules import Known as KnownToAlerting
-from canary.alerting.rules import Rules, rules_of
+from canary import alerting
+from canary.alerting import Rules, acknowledge, conclude, retire, rules_of, tick
 from canary.core.conclusion import Conclusion
 from canary.core.deploy import Deploy
 from canary.core.finding import Finding
 from canary.core.history import Past
+from canary.core.incident import Page
 from canary.core.route import Silence
 from canary.core.run import Run
 from canary.engine.state import Known
@@ -29,8 +28,9 @@ class Alerts:
     deploys: tuple[Deploy, ...] = ()
 
     def of_run(self, run: Run, history: Mapping[tuple[str, str], Sequence[Past]], now: datetime) -> Conclusion:
-        beside = Beside(history=history, repeat=lambda finding: repeat(finding, run))
-        return conclude(run, self._known, self._rules, now, beside=beside)
+        return conclude(
+            run, self._known, self._rules, now, repeat=lambda finding: repeat(finding, run), history=history
+        )
 
     def of_time(self, now: datetime) -> Conclusion:
         return tick(self._known, self._rules, now)
@@ -38,13 +38,12 @@ class Alerts:
     def of_reload(self, now: datetime) -> Conclusion:
         return retire(self._known, self._rules, now)
 
-    def of_ack(self, page_id: str, who: str, now: datetime) -> Conclusion | None:
-        """None: there is no such page, or it is over."""
-        return acknowledge(page_id, who, self._known, self._rules, now)
+    def of_ack(self, page: Page, who: str, now: datetime) -> Conclusion:
+        return acknowledge(page, who, self._known, self._rules, now)
 
     @property
-    def _known(self) -> KnownToAlerting:
-        return KnownToAlerting(incidents=tuple(self.known.incidents.values()), pages=tuple(self.known.pages.values()))
+    def _known(self) -> alerting.Known:
+        return alerting.Known(incidents=tuple(self.known.incidents.values()), pages=tuple(self.known.pages.values()))
 
     @property
     def _rules(self) -> Rules:

@@ -22,7 +22,7 @@ from canary.core.history import Past
 from canary.core.notification import Sent
 from canary.core.run import Run
 from canary.engine.due import Key
-from canary.store import Queued, Store, StoreError
+from canary.store import Queued, Store, StoreError, StoreTrouble
 
 T = TypeVar("T")
 ANSWER_WITHIN_S = 30.0  # a store that says nothing must not silence a page
@@ -56,13 +56,19 @@ class Mark:
 
 @dataclass(slots=True, kw_only=True)
 class Archive:
-    """`changed` is told when the store goes away (with its message) and when it is back (None)."""
+    """`changed` is told when the store goes away (with its message) and when it is back (None).
+
+    `failed` is told of what can never be written, as it is: a fault of ours.
+    """
 
     store: Store
     changed: Callable[[str | None], None] = lambda _: None
+    failed: Callable[[Exception], None] = lambda _: None
     backlog: deque[Entry] = field(default_factory=deque)
     marks: dict[str, Mark] = field(default_factory=dict)
     trouble: str | None = None
+    most_runs: int = MOST_RUNS
+    most_bytes: int = MOST_BYTES
     runs_lost: int = 0
     _turns: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -120,11 +126,7 @@ class Archive:
 
     async def _drain(self) -> bool:
         while self.backlog:
-            entry = self.backlog[0]
-            if entry.run is None:
-                await self.store.save_conclusion(entry.conclusion)
-            else:
-                await self.store.save_run(entry.run, entry.conclusion, quiet=entry.quiet)
+            await self._write(self.backlog[0])
             self.backlog.popleft()
         for notification_id, mark in tuple(self.marks.items()):
             if mark.sent is not None:
@@ -133,6 +135,26 @@ class Archive:
                 await self.store.dead(notification_id, mark.at, mark.dead)
             del self.marks[notification_id]
         return True
+
+    async def _write(self, entry: Entry) -> None:
+        """One entry. Raises StoreError where waiting may help; an entry that never fits must not stop the others."""
+        if entry.run is not None:
+            try:
+                await self.store.save_run(entry.run, entry.conclusion, quiet=entry.quiet)
+            except Exception as error:  # noqa: BLE001  # `_blame` sorts them
+                self._blame(error)
+            else:
+                return
+        try:
+            await self.store.save_conclusion(entry.conclusion)
+        except Exception as error:  # noqa: BLE001
+            self._blame(error)
+
+    def _blame(self, error: Exception) -> None:
+        """Raises the error again where the database is at fault; else it is the entry, or we: told, and given up."""
+        if isinstance(error, StoreError) and error.kind is not StoreTrouble.OTHER:
+            raise error
+        self.failed(error)
 
     def _turn(self, trouble: str | None) -> None:
         if (trouble is None) != (self.trouble is None):
@@ -144,7 +166,7 @@ class Archive:
         runs = [index for index, entry in enumerate(self.backlog) if entry.run is not None]
         size = sum(entry.size for entry in self.backlog)
         for place, index in enumerate(runs[:-1]):
-            if len(runs) - place <= MOST_RUNS and size <= MOST_BYTES:
+            if len(runs) - place <= self.most_runs and size <= self.most_bytes:
                 break
             size -= self.backlog[index].size
             self.backlog[index] = replace(self.backlog[index], run=None)

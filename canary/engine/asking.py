@@ -69,12 +69,11 @@ class Requests:
 
     async def acknowledge(self, page_id: str, who: str) -> Answer:
         page = self.known.pages.get(page_id)
-        if page is not None and page.acked_by is not None and page.resolved_at is None:
-            return Refused(why=Refusal.CONFLICT, message=f"{page.acked_by} has acknowledged it already")
-        conclusion = self.alerts.of_ack(page_id, who, self.clocks.wall())
-        if conclusion is None:
+        if page is None or page.resolved_at is not None:
             return Refused(why=Refusal.NOT_FOUND, message=f"there is no open page {page_id!r}")
-        await self.settle(conclusion)
+        if page.acked_at is not None:
+            return Refused(why=Refusal.CONFLICT, message=f"{page.acked_by} has acknowledged it already")
+        await self.settle(self.alerts.of_ack(page, who, self.clocks.wall()))
         return Done(message=f"acknowledged by {who}", ids=(page_id,))
 
     async def silence(self, hush: Hush) -> Answer:

@@ -51,7 +51,7 @@ class Cycle:
     """`conclude` is pure: what follows from a run and the history that it was compared with.
 
     `concluded` is told what changed, before it is stored; `over` of each run, once it is stored or waits to be.
-    `objected`: the probes that the governor keeps back now, and why.
+    `seed`: of each run's questions. `objected`: the probes that the governor keeps back now, and why.
     """
 
     known: Known
@@ -64,6 +64,7 @@ class Cycle:
     concluded: Callable[[Conclusion, Run], None]
     over: Callable[[Run], None]
     skipped: Callable[[Key, Skip, int], None]
+    seed: Callable[[], int]
     objected: dict[Key, str] = field(default_factory=dict)
 
     async def perform(self, due: Due) -> Due | None:
@@ -128,7 +129,7 @@ class Cycle:
 
         occasion = Occasion(
             run_id=due.run_id,
-            seed=secrets.randbits(63),
+            seed=self.seed(),
             now=self.clocks.wall,
             catalogue=self.catalogue,
             watch=seen.watch,

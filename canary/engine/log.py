@@ -19,10 +19,15 @@ from canary.core.service import LogFormat
 from canary.core.verdict import Status, worst
 from canary.engine.due import Why
 
-_QUIET = {"apscheduler": logging.ERROR, "aiohttp.access": logging.WARNING, "slack_sdk": logging.ERROR}
+_QUIET = {
+    "aiohttp.access": logging.WARNING,
+    "alembic": logging.WARNING,
+    "apscheduler": logging.ERROR,
+    "slack_sdk": logging.ERROR,
+}
 
 
-def configure(wanted: LogFormat | None, *, stream: TextIO | None = None) -> None:
+def configure(wanted: LogFormat | None, *, stream: TextIO | None = None, level: int = logging.INFO) -> None:
     """`wanted` None: for a person on a terminal, else JSON. May be called again after a reload."""
     out = stream or sys.stderr
     for_people = wanted is LogFormat.CONSOLE or (wanted is None and out.isatty())
@@ -45,9 +50,9 @@ def configure(wanted: LogFormat | None, *, stream: TextIO | None = None) -> None
     )
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    root.setLevel(logging.INFO)
-    for name, level in _QUIET.items():
-        logging.getLogger(name).setLevel(level)
+    root.setLevel(level)
+    for name, least in _QUIET.items():
+        logging.getLogger(name).setLevel(least)
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),

@@ -21,7 +21,6 @@ from canary.core.notification import Sent
 from canary.core.run import Run
 from canary.core.snapshot import Snapshot
 from canary.core.spec import Plan
-from canary.engine import log as logs
 from canary.engine.alerts import Alerts
 from canary.engine.archive import Archive, Entry
 from canary.engine.cycle import Cycle
@@ -110,9 +109,9 @@ class Running:
         await self.settle(self.alerts.of_reload(now))
         self.publish()
 
-    async def settle(self, conclusion: Conclusion | None) -> None:
+    async def settle(self, conclusion: Conclusion) -> None:
         """Take in what follows from time, a person or a reload; nothing is a frequent answer."""
-        if conclusion is None or conclusion == Conclusion():
+        if conclusion == Conclusion():
             return
         self.known.conclude(conclusion, self.clocks.wall())
         self.dispatcher.offer(conclusion.notifications)
@@ -126,7 +125,6 @@ class Running:
         self.cycle.objected.clear()
         self.worker.most = plan.service.concurrent_runs
         self.timetable.follow(plan, self.known.last_runs)
-        logs.configure(plan.service.log_format)
         self.known.last_reload_ok, self.known.last_reload_at = True, self.clocks.wall()
         await self.settle(self.alerts.of_reload(self.clocks.wall()))
         self.publish()

@@ -32,7 +32,7 @@ from canary.core.spec import Plan
 from canary.engine.due import Due, Key
 from canary.engine.rhythm import CronTimes, Rhythm, first_beat_s
 
-CRON_GRACE_S = 300.0
+CRON_GRACE_S = 300  # apscheduler takes whole seconds
 _JUMP_S = 0.5  # of the wall clock against the monotonic one
 _RINGS_AT_ONCE = 100  # of one job; each lasts for one turn of the loop
 

@@ -63,10 +63,18 @@ class Known:
         self.follow(self.plan)
 
     def learn(self, run: Run) -> None:
-        """Nothing follows from a run that was cut short, so nothing of it is shown as the latest."""
-        self.tally.run(run)
-        if run.cut_short is not None or not self._has(run.pipeline, run.probe):
+        """Nothing follows from a run that was cut short, so nothing of it is shown as the latest.
+
+        A whole one takes the place of all that its probe showed before: what it asks no more is not shown either.
+        """
+        if not self._has(run.pipeline, run.probe):
             return
+        self.tally.run(run)
+        if run.cut_short is not None:
+            return
+        before = [place for place in self.latest if place[:2] == (run.pipeline, run.probe)]
+        for place in before:
+            del self.latest[place]
         self.last_runs[run.pipeline, run.probe] = run.finished_at or run.started_at
         for result in run.results:
             self._show(
@@ -99,10 +107,12 @@ class Known:
 
     def follow(self, plan: Plan) -> None:
         """Another plan: whatever it does not have is not shown any more. Incidents end in their own way."""
+        before, now = _variants(self.plan), _variants(plan)
         self.plan = plan
         hops = {(p.name, hop.name) for p in plan.pipelines for hop in p.hops}
-        runs = {(p.name, assignment.probe.name) for p in plan.pipelines for assignment in p.assignments}
-        self.tally.forget({p.name for p in plan.pipelines}, hops, runs)
+        runs = set(now)
+        same = {key for key in now if before.get(key, now[key]) == now[key]}
+        self.tally.forget({p.name for p in plan.pipelines}, hops, same)
         self.last_runs = {key: at for key, at in self.last_runs.items() if key in runs}
         self.latest = {
             place: each
@@ -141,3 +151,8 @@ class Known:
             p.name == pipeline and any(assignment.probe.name == probe for assignment in p.assignments)
             for p in self.plan.pipelines
         )
+
+
+def _variants(plan: Plan) -> Mapping[Key, object]:
+    """What decides which forms of the request a probe has."""
+    return {(p.name, each.probe.name): each.budgets for p in plan.pipelines for each in p.assignments}

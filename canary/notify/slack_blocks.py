@@ -1,7 +1,8 @@
 """A message as Slack's Block Kit, for the bot and for the webhook. https://docs.slack.dev/reference/block-kit/blocks
 
 Limits, in characters: header 150, section 3000, each of at most ten fields 2000, 50 blocks. One more is not documented:
-all blocks together as JSON, somewhere above 13,000 (`msg_blocks_too_long`, https://github.com/slackapi/bolt-js/issues/2509).
+all blocks together, above 13,000 (`msg_blocks_too_long`, https://github.com/slackapi/bolt-js/issues/2509), here
+counted in bytes of UTF-8, since nobody knows better.
 So blocks come in the order of what a person at 3 a.m. needs first, and those that no longer fit are left out, which the
 last line says.
 
@@ -21,9 +22,11 @@ from canary.notify.text import facts, headline, hop_table, links, mark, since
 
 _MOST_HEADER = 150
 _MOST_SECTION = 2900
-_MOST_FIELD = 300
+_MOST_FIELD = 200
+_MOST_FEEL = 600
 _MOST_LINES = 1000
-_MOST_ALL = 12_000  # as JSON
+_MOST_LINK = 300
+_MOST_ALL = 12_000
 _MOST_TEXT = 3000  # of 40,000; what a lock screen and a screen reader say
 _ENTITIES: Mapping[str, str] = MappingProxyType({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _SIGNS: Mapping[Reason, str] = MappingProxyType(
@@ -45,12 +48,12 @@ def fallback(notification: Notification) -> str:
 def blocks(notification: Notification) -> list[Json]:
     """The whole message as it stands now."""
     message = notification.message
-    fixed = [_header(notification), section(f"*{escaped(message.users_feel, _MOST_LINES)}*"), _fields(message)]
+    fixed = [_header(notification), section(f"*{escaped(message.users_feel, _MOST_FEEL)}*"), _fields(message)]
     last = [_context(notification, shortened=True)]
     fitting: list[Json] = []
     wanted = list(_more(message))
-    for block in wanted:
-        if len(json.dumps([*fixed, *fitting, block, *last])) <= _MOST_ALL:
+    for block in filter(None, wanted):
+        if _bytes([*fixed, *fitting, block, *last]) <= _MOST_ALL:
             fitting.append(block)
     return [*fixed, *fitting, _context(notification, shortened=len(fitting) < len(wanted))]
 
@@ -68,8 +71,12 @@ def section(mrkdwn: str) -> Json:
 
 
 def escaped(text: str, most: int) -> str:
-    """Cut before a character whose escape would not fit; signs beyond the first plane count twice."""
-    pieces = [_ENTITIES.get(character, character) for character in text]
+    """No half an escape."""
+    return _joined([_ENTITIES.get(character, character) for character in text], most)
+
+
+def _joined(pieces: Sequence[str], most: int) -> str:
+    """Cut where the next piece would not fit; signs beyond the first plane count twice, as in JavaScript."""
     room = most - 1
     for kept, piece in enumerate(pieces):
         room -= len(piece) + (len(piece) == 1 and piece > "\uffff")
@@ -86,8 +93,11 @@ def fenced(text: str) -> str:
 
 def _header(notification: Notification) -> Json:
     text = f"{_sign(notification)} {headline(notification)}"
-    plain = text if len(text) < _MOST_HEADER else f"{text[: _MOST_HEADER - 2]}…"
-    return {"type": "header", "text": {"type": "plain_text", "text": plain, "emoji": False}}
+    return {"type": "header", "text": {"type": "plain_text", "text": _joined(text, _MOST_HEADER), "emoji": False}}
+
+
+def _bytes(blocks: Sequence[Json]) -> int:
+    return len(json.dumps(blocks, ensure_ascii=False).encode())
 
 
 def _sign(notification: Notification) -> str:
@@ -97,14 +107,13 @@ def _sign(notification: Notification) -> str:
 
 
 def _fields(message: Message) -> Json:
-    pairs = [*facts(message), ("Since", "")]
-    texts = [f"*{name}*\n{escaped(value, _MOST_FIELD)}" for name, value in pairs if name != "Since"]
+    texts = [f"*{name}*\n{escaped(value, _MOST_FIELD)}" for name, value in facts(message)]
     texts.append(f"*Since*\n{_date(int(message.since.timestamp()), since(message.since))}")
     return {"type": "section", "fields": [{"type": "mrkdwn", "text": text} for text in texts[:10]]}
 
 
-def _more(message: Message) -> Iterator[Json]:
-    """Most wanted first."""
+def _more(message: Message) -> Iterator[Json | None]:
+    """Most wanted first; None for what is too long by itself."""
     if message.cause:
         yield section(escaped(message.cause, _MOST_LINES))
     if message.hops:
@@ -113,8 +122,9 @@ def _more(message: Message) -> Iterator[Json]:
         yield section(f"*Changed*\n{_bullets(message.changed)}")
     if message.notes:
         yield section(_bullets(message.notes))
-    if message.repeat and len(escaped(message.repeat, 10**6)) <= _MOST_SECTION - 6:  # half a command is none
-        yield section(fenced(message.repeat))
+    if message.repeat:
+        whole = escaped(message.repeat, _MOST_SECTION - 6) == escaped(message.repeat, 10**6)
+        yield section(fenced(message.repeat)) if whole else None  # half a command is no command
 
 
 def _bullets(lines: Sequence[str]) -> str:
@@ -122,7 +132,8 @@ def _bullets(lines: Sequence[str]) -> str:
 
 
 def _context(notification: Notification, *, shortened: bool) -> Json:
-    said = [f"<{escaped(url, _MOST_LINES).replace('|', '%7C')}|{name}>" for name, url in links(notification.message)]
+    urls = [(name, url.replace("|", "%7C")) for name, url in links(notification.message) if len(url) <= _MOST_LINK]
+    said = [f"<{escaped(url, 10 * _MOST_LINK)}|{name}>" for name, url in urls]
     said.append(f"page {escaped(notification.page_id, _MOST_FIELD)}")
     if shortened:
         said.append("shortened: not all of it fits into a Slack message")

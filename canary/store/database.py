@@ -73,6 +73,9 @@ def url_of(text: str) -> URL:
     if backend == "sqlite":
         if url.database in (None, "", ":memory:"):
             raise StoreError(StoreTrouble.OTHER, "a database in memory forgets; expected sqlite:///PATH")
+        if url.query:
+            msg = f"sqlite:///{url.database} takes no options after a question mark"
+            raise StoreError(StoreTrouble.OTHER, msg)
         return url.set(drivername="sqlite+aiosqlite")
     if backend in ("postgresql", "postgres"):
         return _postgresql(url)

@@ -5,6 +5,8 @@
   read thousands. All else that is known of a run is its `body`, compressed, read one run at a time.
 - Only what belongs to one run has foreign keys. Incidents, pages and the outbox refer to each other by id alone: the
   order in which they come must never be a reason to refuse a page.
+- Ids are compared byte by byte, so that the beginning of one is a range: the migrations give those columns collation C
+  in PostgreSQL (said here too, SQLAlchemy would write it behind every value).
 - What is looked up while a probe waits has an index that serves it alone; see tests/store/test_plans.py.
 """
 
@@ -61,11 +63,6 @@ class Words(TypeDecorator[str]):
         return None if value is None else value.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 
-def _id() -> String:
-    """Compared byte by byte, so that a prefix is a range."""
-    return String().with_variant(String(collation="C"), "postgresql")
-
-
 def _number() -> BigInteger:
     """SQLite counts up by itself only in a column that says INTEGER."""
     return BigInteger().with_variant(Integer, "sqlite")
@@ -76,7 +73,7 @@ METADATA = MetaData()
 RUNS = Table(
     "runs",
     METADATA,
-    Column("id", _id(), primary_key=True),
+    Column("id", String, primary_key=True),
     Column("pipeline", String, nullable=False),
     Column("probe", String, nullable=False),
     Column("started_at", Instant, nullable=False),
@@ -111,7 +108,7 @@ RESULTS = Table(
     METADATA,
     Column("id", _number(), primary_key=True, autoincrement=True),
     Column("series_id", BigInteger, ForeignKey("series.id"), nullable=False),
-    Column("run_id", _id(), ForeignKey("runs.id", ondelete="CASCADE"), nullable=False),
+    Column("run_id", String, ForeignKey("runs.id", ondelete="CASCADE"), nullable=False),
     Column("place", Integer, nullable=False),  # among the results of its run
     Column("at", Instant, nullable=False),
     Column("status", String, nullable=False),
@@ -127,7 +124,7 @@ RESULTS = Table(
 TRANSCRIPTS = Table(
     "transcripts",
     METADATA,
-    Column("run_id", _id(), ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("run_id", String, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
     Column("place", Integer, primary_key=True, autoincrement=False),
     Column("at", Instant, nullable=False),
     Column("bytes", Integer, nullable=False),
@@ -138,11 +135,11 @@ TRANSCRIPTS = Table(
 INCIDENTS = Table(
     "incidents",
     METADATA,
-    Column("id", _id(), primary_key=True),
+    Column("id", String, primary_key=True),
     Column("pipeline", String, nullable=False),
     Column("state", String, nullable=False),
     Column("since", Instant, nullable=False),
-    Column("run_id", _id(), nullable=False),
+    Column("run_id", String, nullable=False),
     Column("body", Text, nullable=False),  # JSON
     Index("incidents_open", "since", sqlite_where=text("state <> 'ok'"), postgresql_where=text("state <> 'ok'")),
     Index("incidents_since", "since"),
@@ -151,7 +148,7 @@ INCIDENTS = Table(
 PAGES = Table(
     "pages",
     METADATA,
-    Column("id", _id(), primary_key=True),
+    Column("id", String, primary_key=True),
     Column("cause", String, nullable=False),
     Column("opened_at", Instant, nullable=False),
     Column("resolved_at", Instant),
@@ -164,7 +161,7 @@ TRANSITIONS = Table(
     "transitions",
     METADATA,
     Column("id", _number(), primary_key=True, autoincrement=True),
-    Column("incident_id", _id(), nullable=False),
+    Column("incident_id", String, nullable=False),
     Column("pipeline", String, nullable=False),
     Column("at", Instant, nullable=False),
     Column("event", String, nullable=False),
@@ -178,10 +175,10 @@ OUTBOX = Table(
     "outbox",
     METADATA,
     Column("id", _number(), primary_key=True, autoincrement=True),  # the order in which things were decided
-    Column("notification_id", _id(), nullable=False, unique=True),
-    Column("page_id", _id(), nullable=False),
+    Column("notification_id", String, nullable=False, unique=True),
+    Column("page_id", String, nullable=False),
     Column("receiver", String, nullable=False),
-    Column("run_id", _id()),
+    Column("run_id", String),
     Column("at", Instant, nullable=False),
     Column("state", String, nullable=False),  # queued, sent, dead
     Column("due_at", Instant, nullable=False),
@@ -199,7 +196,7 @@ OUTBOX = Table(
 WITHHELD = Table(
     "withheld",
     METADATA,
-    Column("page_id", _id(), primary_key=True),
+    Column("page_id", String, primary_key=True),
     Column("receiver", String, primary_key=True),  # '' where no receiver was reached
     Column("reason", String, primary_key=True),
     Column("at", Instant, nullable=False),
@@ -212,7 +209,7 @@ WITHHELD = Table(
 SILENCES = Table(
     "silences",
     METADATA,
-    Column("id", _id(), primary_key=True),
+    Column("id", String, primary_key=True),
     Column("ends_at", Instant, nullable=False),
     Column("body", Text, nullable=False),  # JSON
     Index("silences_end", "ends_at"),

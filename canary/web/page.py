@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from datetime import datetime
+from hashlib import sha256
 from types import MappingProxyType
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -28,7 +29,7 @@ WORDS: Mapping[Status | None, str] = MappingProxyType(
 
 
 def page_of(snapshot: Snapshot) -> str:
-    return _PAGE.render(view=view_of(snapshot), version=__version__)
+    return _PAGE.render(view=view_of(snapshot), version=__version__, style=_STYLE_MARK)
 
 
 def plain(text: str) -> str:
@@ -66,3 +67,6 @@ def _environment() -> Environment:
 _ENVIRONMENT = _environment()
 _PAGE = _ENVIRONMENT.get_template("page.html")
 STYLE = _ENVIRONMENT.get_template("style.css").render()
+_STYLE_MARK = sha256(STYLE.encode()).hexdigest()[
+    :8
+]  # in its address, so that browsers may keep it and still get a new one

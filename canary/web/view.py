@@ -1,13 +1,15 @@
 """What the page shows, taken out of a snapshot. Pure; texts are as they came, and the template escapes them.
 
 A hop has one card, though several probes ask it in several forms. Its state is the worst verdict of all of them; its
-times are those of the slowest whole answer, where an answer that never became visible is slower than any.
+times are those of one whole answer: the one that used most of its limit, then the slowest. Where no visible text came,
+that took longer than any.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -85,24 +87,27 @@ class View:
 
 
 def view_of(snapshot: Snapshot) -> View:
+    answers: dict[str, dict[str, list[Latest]]] = defaultdict(lambda: defaultdict(list))
+    for latest in snapshot.latest:
+        answers[latest.pipeline][latest.hop].append(latest)
     return View(
         at=snapshot.at,
-        rows=tuple(_row(pipeline, snapshot) for pipeline in snapshot.plan.pipelines),
+        rows=tuple(_row(pipeline, snapshot, answers[pipeline.name]) for pipeline in snapshot.plan.pipelines),
         opens=tuple(_open(page, snapshot.incidents) for page in snapshot.pages if page.resolved_at is None),
         problems=snapshot.readiness.problems,
     )
 
 
-def _row(pipeline: Pipeline, snapshot: Snapshot) -> Row:
-    latest = [each for each in snapshot.latest if each.pipeline == pipeline.name]
+def _row(pipeline: Pipeline, snapshot: Snapshot, answers: Mapping[str, Sequence[Latest]]) -> Row:
+    """`answers`: by hop."""
     firing = {each.severity for each in snapshot.incidents if each.key.pipeline == pipeline.name and _fires(each)}
     names = [assignment.probe.name for assignment in pipeline.assignments]
     return Row(
         name=pipeline.name,
         labels=tuple(sorted(pipeline.labels.items())),
-        status=_worst(latest),
+        status=_worst([latest for mine in answers.values() for latest in mine]),
         severity=next((severity for severity in Severity if severity in firing), None),
-        cards=tuple(_card(hop, pipeline, latest) for hop in pipeline.hops),
+        cards=tuple(_card(hop, pipeline, answers.get(hop.name, ())) for hop in pipeline.hops),
         probes=tuple(
             ProbeLine(
                 name=name,
@@ -114,13 +119,12 @@ def _row(pipeline: Pipeline, snapshot: Snapshot) -> Row:
     )
 
 
-def _card(hop: Hop, pipeline: Pipeline, latest: Iterable[Latest]) -> Card:
-    mine = [each for each in latest if each.hop == hop.name]
+def _card(hop: Hop, pipeline: Pipeline, mine: Sequence[Latest]) -> Card:
     if not mine:
         return Card(name=hop.name, probed=hop.url is not None)
-    whole = [each for each in mine if each.variant in _WHOLE]
-    slowest = max(whole, key=_slowness, default=None)
     limits = {assignment.probe.name: assignment.first_visible_s for assignment in pipeline.assignments}
+    whole = [each for each in mine if each.variant in _WHOLE]
+    slowest = max(whole, key=lambda each: _slowness(each, limits.get(each.probe)), default=None)
     status = _worst(mine)
     return Card(
         name=hop.name,
@@ -142,9 +146,13 @@ def _first_visible_s(latest: Latest) -> float | None:
     return latest.measurement.time_to_first_visible_content_s
 
 
-def _slowness(latest: Latest) -> float:
+def _slowness(latest: Latest, limit_s: float | None) -> tuple[float, float]:
     first_s = _first_visible_s(latest)
-    return -1.0 if first_s is None else first_s
+    if first_s is None:
+        return (-1.0, -1.0)
+    if first_s == NEVER_S:
+        return (NEVER_S, NEVER_S)
+    return (first_s / limit_s if limit_s else 0.0, first_s)
 
 
 def _worst(latest: Sequence[Latest]) -> Status | None:

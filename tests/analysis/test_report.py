@@ -122,6 +122,7 @@ def test_what_was_seen_before_we_stopped_is_measured():
     stopped = answer(headers(0.1), think(1), say(2), end=StoppedByUs(at=3, reason="answered"))
     row = only([one(values_of(measure(stopped)))])
     assert (row.first_visible.mean_s, row.end_to_end.counted) == (2.0, 0)
+    assert row.reasoning_share is None  # of a part says nothing of the whole
 
 
 def test_slow_is_over_ten_seconds_or_never():

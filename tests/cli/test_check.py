@@ -16,8 +16,8 @@ SECRET = "sk-do-not-print"
 @pytest.fixture
 def environment():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("EDGE_PASSWORD", SECRET)
-        patch.setenv("LITELLM_KEY", f"{SECRET}-2")
+        for name in set(re.findall(r"\$\{env:(\w+)\}", EXAMPLE.read_text(encoding="utf-8"))):
+            patch.setenv(name, f"https://{SECRET}.example.com/{name}" if name.endswith(("URL", "WEBHOOK")) else SECRET)
         yield
 
 
@@ -26,7 +26,11 @@ def test_the_example_holds(canary):
     said = canary("check", EXAMPLE)
     assert said.code == 0, said.err
     words = " ".join(said.out.split())
-    assert "chat-prod: tiny-budget, every 30 min:" in words
+    assert "chat-prod: tiny-budget, at */30 8-18 * * mon-fri in Asia/Seoul:" in words
+    assert "receiver on-call: slack, token ***, channel #llm-oncall" in words
+    assert "route 2: pipeline=chat-prod probe=tiny-budget check=budget hop=vllm to room" in words
+    assert "maintenance weekly deploy: pipeline=chat-prod, at 0 3 * * sun in Europe/Berlin for 2 h" in words
+    assert "history in" in words
     assert "chat-prod: a day:" in words
     assert "the config holds" in words
     assert said.err == ""

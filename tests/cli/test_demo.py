@@ -4,7 +4,7 @@ import pytest
 
 from canary.demo.faults import FAULTS
 
-QUICK = ("--scale", "0.1")
+QUICK = ("--once", "--scale", "0.1")
 
 
 def runs(said):

@@ -95,7 +95,9 @@ def test_an_end_that_fits_several_ends_none(canary, store):
     ("options", "error"),
     [
         pytest.param(["--for", "2h"], "this would silence everything; name a pipeline", id="everything"),
-        pytest.param(["--check", "buget", "--for", "2h"], "there is no such check; there are reachable", id="check"),
+        pytest.param(
+            ["--check", "buget", "--for", "2h"], "--check: there is no check 'buget'; there are reachable", id="check"
+        ),
         pytest.param(["--check", "answer", "--for", "soon"], "--for", id="no duration"),
         pytest.param(["--check", "answer", "--for", "0s"], "more than 0", id="no time at all"),
         pytest.param(["--label", "prod", "--for", "2h"], "expected NAME=VALUE, like env=prod", id="label"),

@@ -16,9 +16,22 @@ LOOKING = [
     ["silence", "list"],
     ["silence", "add", "--check", "answer", "--for", "1h"],
     ["silence", "end", "ab"],
-    ["explain", "ab"],
+    ["explain", "ab", "-c", "canary.yaml"],
 ]
+PIPELINE = {
+    "name": "chat",
+    "hops": [{"name": "vllm", "url": "http://127.0.0.1:9/v1/chat/completions", "model": "m"}],
+    "probes": [{"use": "reasoning-heavy"}],
+}
 named = pytest.mark.parametrize("command", LOOKING, ids=lambda command: " ".join(command[:2]))
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """The working folder, with a config in it."""
+    monkeypatch.chdir(tmp_path)
+    config = {"pipelines": [PIPELINE], "storage": {"url": f"sqlite:///{tmp_path}/c.db"}}
+    (tmp_path / "canary.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
 
 
 @named
@@ -62,12 +75,7 @@ def test_config_or_storage(canary, tmp_path):
 
 
 def test_the_configs_storage(tmp_path):
-    path = tmp_path / "canary.yaml"
-    hops = [{"name": "vllm", "url": "http://127.0.0.1:9/v1/chat/completions", "model": "m"}]
-    pipeline = {"name": "chat", "hops": hops, "probes": [{"use": "reasoning-heavy"}]}
-    config = {"pipelines": [pipeline], "storage": {"url": f"sqlite:///{tmp_path}/c.db"}}
-    path.write_text(yaml.safe_dump(config), encoding="utf-8")
-    assert storage_of([path], None).url.reveal() == f"sqlite:///{tmp_path}/c.db"
+    assert storage_of([tmp_path / "canary.yaml"], None).url.reveal() == f"sqlite:///{tmp_path}/c.db"
 
 
 def test_our_own_bugs_are_not_called_a_users_fault(daemon_store):

@@ -3,9 +3,9 @@ from dataclasses import replace
 
 import pytest
 
-from canary.config.estimate import Tokens, describe_estimate, estimates
+from canary.config.estimate import Tokens, costs, describe_estimate, estimates
 from canary.config.probes import canned_probes
-from canary.core.schedule import Every
+from canary.core.schedule import Cron, Every
 from canary.core.spec import Assignment, BudgetTest, Expectation, Hop, Pipeline, Plan, Prices, Probe, QuestionTemplate
 from canary.demo.generation import Model
 from canary.demo.pipeline import WIDE, demo_pipeline
@@ -171,6 +171,36 @@ def test_a_day_counts_what_is_on_schedule():
     )
     per_day = Tokens(input=2 * (24 * IN + 2 * (80_000 + IN)), output=2 * 26 * 4000)
     assert (per_day, per_day) == (estimate.usual_per_day, estimate.upper_per_day)
+
+
+def test_a_cron_counts_its_busiest_day_even_if_it_is_rare():
+    often = Assignment(probe=ASK, schedule=Cron(expression="*/30 8-18 * * mon-fri", timezone="Asia/Seoul"))
+    rarely = Assignment(probe=ASK, schedule=Cron(expression="0 3 1 * *"))
+    estimate = estimate_of(often, rarely)
+    assert [probe.runs_per_day for probe in estimate.probes] == [22.0, 1.0]
+    assert estimate.upper_per_day == Tokens(input=2 * IN, output=2 * 4000).times(23)
+    assert describe_estimate(estimate)[0] == (
+        "ask, at */30 8-18 * * mon-fri in Asia/Seoul: 2 requests a run, up to 9,000 tokens"
+    )
+
+
+@pytest.mark.parametrize(("parallel", "longest_s"), [(False, 120.0), (True, 60.0)])
+def test_the_longest_run_is_one_that_nobody_answers(parallel: bool, longest_s: float):
+    assignment = Assignment(probe=ASK, deadline_s=60.0, budgets=(CAP,))
+    pipeline = Pipeline(name="chat", hops=HOPS, assignments=(assignment,), parallel=parallel)
+    (found,) = costs(Plan(pipelines=(pipeline,))).values()
+    assert found.longest_s == longest_s
+
+
+def test_what_each_probe_of_each_pipeline_may_cost():
+    pipelines = tuple(
+        Pipeline(name=name, hops=HOPS, assignments=(Assignment(probe=ASK), Assignment(probe=LONG)))
+        for name in ("chat", "search")
+    )
+    found = costs(Plan(pipelines=pipelines))
+    assert list(found) == [("chat", "ask"), ("chat", "long"), ("search", "ask"), ("search", "long")]
+    assert found["search", "ask"].upper.total == 2 * (IN + 4000)
+    assert found["search", "long"].usual.input == 2 * (80_000 + IN)
 
 
 def test_money_is_per_million_tokens():

@@ -1,6 +1,6 @@
 import pytest
 
-from canary.core.units import format_duration, parse_duration, plural
+from canary.core.units import format_duration, format_size, parse_duration, parse_size, plural
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,44 @@ def test_durations_are_written_for_people(seconds: float, text: str):
 @pytest.mark.parametrize(("count", "text"), [(0, "0 tokens"), (1, "1 token"), (2, "2 tokens")])
 def test_plural(count: int, text: str):
     assert text == plural(count, "token")
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("4096", 4096),
+        ("4096B", 4096),
+        ("2GB", 2_000_000_000),
+        ("2GiB", 2 * 1024**3),
+        ("1.5mb", 1_500_000),
+        (" 500 kB ", 500_000),
+        ("1Ki", 1024),
+        ("3TB", 3_000_000_000_000),
+        ("0", 0),
+    ],
+)
+def test_sizes_as_people_write_them(text: str, size: int):
+    assert size == parse_size(text)
+
+
+@pytest.mark.parametrize("text", ["", "GB", "2 gigabytes", "-1", "1e3", "2PB", "2  GB", "2iB", "1,5GB"])
+def test_what_is_no_size_says_what_one_looks_like(text: str):
+    with pytest.raises(ValueError, match="is not a size; write it like"):
+        parse_size(text)
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 B"),
+        (512, "512 B"),
+        (999, "999 B"),
+        (1000, "1 kB"),
+        (2_500_000, "2.5 MB"),
+        (999_600, "1 MB"),
+        (2 * 1024**3, "2.15 GB"),
+        (5 * 10**15, "5e+03 TB"),
+    ],
+)
+def test_sizes_are_written_for_people(size: int, text: str):
+    assert text == format_size(size)

@@ -1,4 +1,4 @@
-"""Months of a pipeline's life: healthy but noisy streams, measured, judged by `baseline` and localised; time is passed in.
+"""Months of a pipeline's life: healthy but noisy streams, judged by `baseline` and localised. Time is passed in.
 
 Every answer is a real observation with a handful of events, measured by `analysis.measure`. History is kept as the
 store keeps it: the newest 200, and older clean ones until there are 200 of these.
@@ -8,11 +8,11 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from random import Random  # noqa: TID251  # a seed is given
+from random import Random  # noqa: TID251  # seeded
 
 from canary.analysis.measure import measure
 from canary.analysis.remember import past_of
-from canary.checks import baseline
+from canary.checks import judge
 from canary.checks.evidence import Evidence
 from canary.checks.localise import localise
 from canary.core.finding import HopVerdict
@@ -99,13 +99,16 @@ def observation(rng, hop, machine, now):
 class Life:
     """One pipeline, run after run. An incident opens with a finding and is over after two runs without one."""
 
-    rng: Random
+    seed: str
     machine: Machine
     hops: tuple[str, ...] = HOPS
     history: dict[str, list] = field(default_factory=lambda: defaultdict(list))
     runs: int = 0
     checked: int = 0
     passes: int = 2
+
+    def __post_init__(self):
+        self.rng = Random(self.seed)
 
     def run(self, now):
         """The findings of the next run."""
@@ -132,7 +135,7 @@ class Life:
             variant="plain",
             observation=seen,
             measurement=evidence.measurement,
-            verdicts=tuple(baseline.check(evidence)),
+            verdicts=judge(evidence, only=("reachable", "baseline")),
         )
 
     def _remember(self, hop, past):

@@ -147,7 +147,7 @@ def flaw(body):
         return "msg_too_long"
     if not isinstance(blocks, list) or len(blocks) > 50 or any(block_flaw(block) for block in blocks):
         return "invalid_blocks"
-    if len(json.dumps(blocks)) > MOST_BLOCKS_JSON:
+    if len(json.dumps(blocks, ensure_ascii=False).encode("utf-8", "surrogatepass")) > MOST_BLOCKS_JSON:
         return "msg_blocks_too_long"
     metadata = body.get("metadata")
     if metadata and not (_LABEL.fullmatch(metadata["event_type"]) and isinstance(metadata["event_payload"], dict)):
@@ -185,5 +185,15 @@ def text_flaw(text, *, kinds, most):
 
 def mentions(body):
     """Markup in a message that would do something: mention people, or link to where we did not want to."""
-    texts = json.dumps(body.get("blocks", []), ensure_ascii=False) + body.get("text", "")
-    return POWERFUL.findall(texts)
+    return [found for text in [body.get("text", ""), *mrkdwn(body.get("blocks", []))] for found in POWERFUL.findall(text)]
+
+
+def mrkdwn(value):
+    """Every text that Slack reads markup in; in plain_text it does not."""
+    if isinstance(value, list):
+        return [text for each in value for text in mrkdwn(each)]
+    if not isinstance(value, dict):
+        return []
+    if value.get("type") == "mrkdwn":
+        return [value["text"]]
+    return [text for each in value.values() for text in mrkdwn(each)]

@@ -150,8 +150,8 @@ def conclusion_of(run_id="r1", at=NOON):
 NOTHING = Conclusion()
 
 
-async def fill(store, count, *, hops=("vllm", "litellm"), every_s=300.0, **more):
-    """Many equal runs in one transaction, one `every_s`, the first at noon."""
+async def fill(store, count, *, hops=("vllm", "litellm"), every_s=300.0, begin=NOON, **more):
+    """Many equal runs in one transaction, one `every_s`."""
     made = record(run_of("?", hops=hops, **more), quiet=True, keep=Keep(most_bytes=0, passed_every=10**9))
     async with store.database.writing() as connection:
         await save_record(connection, made)
@@ -159,7 +159,9 @@ async def fill(store, count, *, hops=("vllm", "litellm"), every_s=300.0, **more)
         ids = {(row.hop, row.variant): row.id for row in series if row.pipeline == made.run["pipeline"]}
         for start in range(0, count, 5000):
             numbers = range(start, min(start + 5000, count))
-            runs = [made.run | {"id": f"f{n:07}", "started_at": after(seconds=n * every_s)} for n in numbers]
+            runs = [
+                made.run | {"id": f"f{n:07}", "started_at": begin + timedelta(seconds=n * every_s)} for n in numbers
+            ]
             await connection.execute(RUNS.insert(), runs)
             rows = [
                 row | {"run_id": run["id"], "at": run["started_at"], "series_id": ids[place]}

@@ -59,7 +59,11 @@ def kind(request):
 async def attempt(kind, session, script, *, sent=None, **more):
     async with LlmServer(script) as server:
         outcome = await deliver(
-            receiver(kind, server.url, timeout_s=FAST_S.get(kind, 0.3)), sent or notification(), session=session, now=NOW, **more
+            receiver(kind, server.url, timeout_s=FAST_S.get(kind, 0.3)),
+            sent or notification(),
+            session=session,
+            now=NOW,
+            **more,
         )
         return outcome, server.requests
 
@@ -112,7 +116,9 @@ async def test_it_says_how_long_to_wait(kind, session, status):
 async def test_nobody_listens(kind, session):
     async with LlmServer() as server:
         url = server.url
-    outcome = await deliver(receiver(kind, url, timeout_s=FAST_S.get(kind, 0.3)), notification(), session=session, now=NOW)
+    outcome = await deliver(
+        receiver(kind, url, timeout_s=FAST_S.get(kind, 0.3)), notification(), session=session, now=NOW
+    )
     assert isinstance(outcome, RetryLater), outcome
 
 
@@ -187,8 +193,7 @@ async def test_a_cancelled_attempt_is_cancelled(kind, session):
         slow = replace(receiver(kind, server.url).options, timeout_s=60.0)
         target = Receiver(name="on-call", kind=kind, options=slow)
         task = asyncio.ensure_future(deliver(target, notification(), session=session, now=NOW))
-        while not server.requests:
-            await asyncio.sleep(0.01)
+        await server.arrived.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

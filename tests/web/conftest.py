@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 from aiohttp import ClientSession, DummyCookieJar
+from yarl import URL
 
 from canary.core.secret import Secret
 from canary.core.service import Listen
@@ -27,8 +28,10 @@ class Site:
     now: float = 1000.0
 
     async def ask(self, method, path, *, headers=None, data=None):
-        """(status, headers, body) of one request."""
-        request = self.session.request(method, self.url + path, headers=headers, data=data, allow_redirects=False)
+        """(status, headers, body) of one request; the path goes out as it is."""
+        request = self.session.request(
+            method, URL(self.url + path, encoded=True), headers=headers, data=data, allow_redirects=False
+        )
         async with request as response:
             return response.status, response.headers, await response.read()
 

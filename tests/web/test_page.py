@@ -93,8 +93,20 @@ def test_a_stopped_answer_has_no_share_of_reasoning():
     assert card(FAST).reasoning_share is not None
 
 
+def test_a_time_that_is_not_known_is_called_so():
+    assert "vllm cannot tell First visible not told" in words_of(snapshot(pipeline(), runs=[run(result(STOPPED))]))
+
+
 def test_a_budget_treatment_gives_no_time():
     assert card(SLOW, variant="thinking_budget=64").first_visible_s is None
+
+
+def test_a_limit_that_was_missed_comes_before_a_slower_answer_without_one():
+    slower = replace(SLOW, first_visible_limit_s=None)
+    late = evidence(headers(0.1), say(25.0), finish(25.1), done(25.2), first_visible_limit_s=20.0)
+    runs = [run(result(slower), probe="deep"), run(result(late), probe="heavy")]
+    (row,) = view_of(snapshot(pipeline(), runs=runs)).rows
+    assert (row.cards[-1].first_visible_s, row.cards[-1].limit_s) == (25.0, 20.0)
 
 
 def test_the_timeout_that_came_nearest():
@@ -194,7 +206,7 @@ def test_a_long_message_is_cut():
 def test_nothing_is_loaded_from_elsewhere_and_nothing_runs():
     tags = Tags(page_of(hostile()))
     links = [attributes.get("href") or attributes.get("src") for _, attributes in tags.tags]
-    assert {link for link in links if link} == {"style.css", "metrics", "api/v1/state", "-/ready"}
+    assert {link.partition("?")[0] for link in links if link} == {"style.css", "metrics", "api/v1/state", "-/ready"}
     assert "url(" not in STYLE
     assert "@import" not in STYLE
 

@@ -1,0 +1,93 @@
+"""`canary run`: the daemon in the foreground, until SIGTERM or Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Coroutine, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from canary.cli.errors import UsageError
+from canary.config.errors import ConfigError
+from canary.config.load import load_plan
+from canary.core.spec import Plan
+from canary.daemon import Config, run_daemon
+from canary.store import StoreError
+from canary.web.serve import ListenError
+
+_YAML = (".yaml", ".yml")
+
+
+def run(
+    *,
+    config: Annotated[
+        list[Path] | None,
+        typer.Option("--config", "-c", metavar="FILE", help="Config files or folders; canary.yaml by default."),
+    ] = None,
+    listen: Annotated[
+        str | None, typer.Option("--listen", metavar="HOST:PORT", help="Serve here, whatever the config says.")
+    ] = None,
+) -> None:
+    """Probe on schedule, remember, alert, and serve metrics and pages. SIGHUP reads the config again."""
+    paths = config or [Path("canary.yaml")]
+    place = place_of(listen) if listen else None
+
+    def load() -> Plan:
+        plan = load_plan(paths, env=os.environ)
+        return listening_at(plan, *place) if place else plan
+
+    async def daemon() -> None:
+        await run_daemon(Config(load=load, stamp=lambda: stamp(paths)), stop=asyncio.Event())
+
+    begin(daemon())
+
+
+def begin(daemon: Coroutine[None, None, None]) -> None:
+    """Run a daemon until it is told to stop. Raises UsageError where it cannot begin."""
+    try:
+        asyncio.run(daemon)
+    except (ConfigError, StoreError, ListenError) as error:
+        raise UsageError(str(error)) from None
+
+
+def place_of(text: str) -> tuple[str, int]:
+    """`127.0.0.1:9469`, `[::1]:9469`, `0.0.0.0:0`. Raises UsageError."""
+    host, _, port = text.rpartition(":")
+    if not host or not port.isascii() or not port.isdecimal() or int(port) > 65_535:
+        msg = f"--listen {text!r}: expected HOST:PORT, like 127.0.0.1:9469"
+        raise UsageError(msg)
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def listening_at(plan: Plan, host: str, port: int) -> Plan:
+    listen = replace(plan.service.listen, host=host, port=port)
+    return replace(plan, service=replace(plan.service, listen=listen))
+
+
+def stamp(paths: Sequence[Path]) -> object:
+    """Differs once a YAML file that was named, or lies beside one, was changed, came or went.
+
+    What is included or used from elsewhere is read again on SIGHUP. A ConfigMap that is swapped through a link shows
+    in the files behind it.
+    """
+    return tuple(sorted(_stamps(paths)))
+
+
+def _stamps(paths: Sequence[Path]) -> Iterator[tuple[str, int, int, int]]:
+    for folder in {path if path.is_dir() else path.parent for path in paths}:
+        try:
+            found = sorted(folder.iterdir())
+        except OSError:
+            continue
+        for file in found:
+            if file.suffix not in _YAML:
+                continue
+            try:
+                seen = file.stat()
+            except OSError:  # gone in this moment: that is a change, too
+                continue
+            yield str(file), seen.st_mtime_ns, seen.st_size, seen.st_ino

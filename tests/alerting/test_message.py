@@ -1,0 +1,288 @@
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from canary.alerting.feeling import FEELINGS, NOT_FELT, TITLES, feeling, title
+from canary.checks import CHECKS
+from canary.checks.budget_arms import NAME as BUDGET
+from canary.core.deploy import Deploy
+from canary.core.finding import Severity
+from canary.core.history import Past
+from canary.core.measurement import Fingerprint
+from canary.core.verdict import Status, Verdict
+from tests.fakes.alerts import NOW, SEEN, World, often, pipeline, policy, rules, run, verdicts
+
+LATE = {"observed": 31.0, "limit": 20.0, "unit": "s"}
+CHAIN = "ui F | agent F | litellm P | vllm P"
+AT_ONCE = policy(fail=1, of=1, recover=1)
+
+
+def first_message(*groups, **more):
+    world = World(rules=rules(**{"policy": AT_ONCE, **more}))
+    world.see(*(groups or (verdicts(CHAIN, "first_visible", reasons={"agent": "late"}, **LATE),)))
+    return world.messages[0]
+
+
+def test_all_facts():
+    message = first_message(base_url="https://canary.example.com/")
+    assert message.title == "First visible text too late, between agent and litellm (chat)"
+    assert message.users_feel == "People wait 31.0 s before they see the first word; 20.0 s is the limit."
+    assert message.where == "agent -> litellm"
+    assert message.cause.startswith("The first visible text of agent comes too late")
+    assert (message.severity, message.firing, message.since) == (Severity.CRITICAL, True, NOW)
+    assert (message.pipelines, message.probes) == (("chat",), ("heavy",))
+    assert (message.check, message.reason) == ("first_visible", "late")
+    assert (message.observed, message.limit, message.unit) == (31.0, 20.0, "s")
+    assert message.repeat == "canary probe chat heavy"
+    assert (message.run_id, message.run_url) == ("run-1", "https://canary.example.com/runs/run-1")
+    assert message.page_url.startswith("https://canary.example.com/incidents/")
+    assert (message.changed, message.notes, message.content) == ((), (), None)
+
+
+def test_the_table_has_every_hop_of_the_run_from_the_user_down():
+    rows = first_message().hops
+    assert [(row.hop, row.status, row.said) for row in rows] == [
+        ("ui", "FAIL", "first_visible reason_f"),
+        ("agent", "FAIL", "first_visible late"),
+        ("litellm", "PASS", ""),
+        ("vllm", "PASS", ""),
+    ]
+    assert (rows[0].first_token_s, rows[0].first_visible_s, rows[0].longest_silence_s) == (1.0, 2.0, 1.0)
+    assert rows[0].reasoning_share == SEEN.measurement.reasoning_to_output_ratio
+
+
+def test_the_table_shows_the_form_of_the_request_that_failed():
+    groups = (verdicts("ui P | agent P"), verdicts("ui F | agent P", variant="budget"))
+    assert [(row.hop, row.status) for row in first_message(*groups).hops] == [("ui", "FAIL"), ("agent", "PASS")]
+
+
+def test_without_a_run_the_table_has_the_evidence():
+    world = World(rules=rules(policy=policy(remind_s=60.0)))
+    often(world, "FF")
+    world.tick(60)
+    assert world.told[-1] == "on-call reminder"
+    rows = world.messages[-1].hops
+    assert [(row.hop, row.status, row.first_token_s) for row in rows] == [
+        (name, Status.FAIL, None) for name in ("ui", "agent", "litellm", "vllm")
+    ]
+
+
+def test_a_run_of_another_probe_does_not_fill_the_table():
+    world = World(rules=rules(policy=policy(remind_s=60.0)))
+    often(world, "FF")
+    world.now += timedelta(seconds=60)
+    world.see("ui P | agent P | litellm P | vllm P", probe="tiny")
+    assert world.told[-1] == "on-call reminder"
+    assert [row.status for row in world.messages[-1].hops] == ["FAIL"] * 4
+
+
+def test_a_hop_order_that_is_gone_leaves_the_table_empty():
+    world = World(rules=rules(policy=AT_ONCE))
+    often(world, "F")
+    world.reload(rules(pipeline("other"), policy=AT_ONCE))
+    assert world.messages[-1].hops == ()
+
+
+@pytest.mark.parametrize(
+    ("chain", "where", "at"),
+    [
+        pytest.param("ui F | agent F | litellm P", "agent -> litellm", "between agent and litellm", id="an edge"),
+        pytest.param("ui F | agent F | litellm U", "agent or below", "at agent or below", id="at or below"),
+        pytest.param("ui F | agent F | litellm F | vllm F", "vllm", "at vllm", id="the engine"),
+    ],
+)
+def test_where(chain, where, at):
+    message = first_message(verdicts(chain))
+    assert message.where == where
+    assert message.title == f"Empty answers, {at} (chat)"
+
+
+SECRET = verdicts("ui F | agent P", "answer", reasons={"ui": "wrong_answer"})
+
+
+def test_without_leave_there_is_no_content():
+    world = World(rules=rules(policy=AT_ONCE))
+    world.conclude(run(SECRET), repeat=lambda finding: f"curl {finding.origin} 'the prompt'")
+    (message,) = world.messages
+    assert message.cause == "The answer of ui is not the known one (wrong_answer)."
+    assert message.content is None
+    assert message.repeat == "canary probe chat heavy"
+
+
+def test_with_leave_there_is():
+    world = World(rules=rules(policy=AT_ONCE, include_content=True))
+    world.conclude(run(SECRET), repeat=lambda finding: f"curl {finding.origin} 'the prompt'")
+    (message,) = world.messages
+    assert "answer F" in message.cause
+    assert message.content == "a" * len(message.content) or message.content
+    assert message.repeat == "curl ui 'the prompt'"
+
+
+def test_who_is_affected_is_said_without_content_too():
+    message = first_message(verdicts("ui F | agent F | litellm P", "answer", reasons={"agent": "wrong_answer"}))
+    assert message.cause == "The answer of agent is not the known one (wrong_answer). ui affected."
+
+
+def test_with_leave_and_nothing_to_quote():
+    world = World(rules=rules(policy=AT_ONCE, include_content=True))
+    silent = replace(SEEN, observation=replace(SEEN.observation, events=()))
+    world.conclude(run(SECRET, measured=silent), repeat=lambda _: None)
+    assert (world.messages[0].content, world.messages[0].repeat) == (None, "canary probe chat heavy")
+
+
+def test_a_finding_from_elsewhere_has_no_content_of_this_run():
+    world = World(rules=rules(policy=AT_ONCE, include_content=True))
+    seen = run(SECRET)
+    world.conclude(replace(seen, results=tuple(each for each in seen.results if each.hop != "ui")))
+    assert world.messages[0].content is None
+
+
+def past(model, *, clean=True, server=None):
+    return Past(run_id="r0", at=NOW, values={}, fingerprint=Fingerprint(model=model, server=server), clean=clean)
+
+
+def changed_by(history, **after):
+    fingerprint = Fingerprint(**after)
+    measured = replace(SEEN, measurement=replace(SEEN.measurement, fingerprint=fingerprint))
+    world = World(rules=rules(policy=AT_ONCE))
+    world.conclude(run("ui F | agent P", measured=measured), history=history)
+    return world.messages[0].changed
+
+
+BOTH = {("ui", "plain"): (past("a"),), ("agent", "plain"): (past("a"),)}
+
+
+@pytest.mark.parametrize(
+    ("history", "after", "changed"),
+    [
+        pytest.param({}, {"model": "b"}, (), id="no history"),
+        pytest.param(BOTH, {"model": "a"}, (), id="the same"),
+        pytest.param(BOTH, {"model": "b"}, ("model a -> b",), id="at two hops, said once"),
+        pytest.param(BOTH, {}, (), id="not said any more"),
+        pytest.param(BOTH, {"model": "a", "litellm_version": "1.2"}, (), id="not said before"),
+        pytest.param(
+            {("ui", "plain"): (past("a"), past("b", clean=False))}, {"model": "b"}, ("model a -> b",), id="since in order"
+        ),
+        pytest.param({("ui", "plain"): (past("a", clean=False),)}, {"model": "b"}, (), id="never in order"),
+        pytest.param({("ui", "other"): (past("a"),)}, {"model": "b"}, (), id="of another form"),
+        pytest.param(
+            {("ui", "plain"): (past("a", server="x"),)}, {"model": "a", "server": "y"}, ("server x -> y at ui",),
+            id="a server, with its place",
+        ),
+    ],
+)  # fmt: skip
+def test_versions(history, after, changed):
+    assert changed_by(history, **after) == changed
+
+
+def deploy(minutes, **more):
+    return Deploy(at=NOW - timedelta(minutes=minutes), text="litellm 1.2", **more)
+
+
+@pytest.mark.parametrize(
+    ("mark", "changed"),
+    [
+        pytest.param(deploy(12), ("deploy 12 min before it began: litellm 1.2",), id="shortly before"),
+        pytest.param(deploy(0), ("deploy 0 ms before it began: litellm 1.2",), id="at the same time"),
+        pytest.param(deploy(61), (), id="long before"),
+        pytest.param(deploy(-1), (), id="not yet"),
+        pytest.param(deploy(5, pipeline="chat"), ("deploy 5 min before it began: litellm 1.2",), id="of this pipeline"),
+        pytest.param(deploy(5, pipeline="other"), (), id="of another"),
+        pytest.param(
+            deploy(5, labels={"env": "prod"}), ("deploy 5 min before it began: litellm 1.2",), id="of its label"
+        ),
+        pytest.param(deploy(5, labels={"env": "dev"}), (), id="of another label"),
+    ],
+)
+def test_deploys(mark, changed):
+    assert first_message(deploys=(mark,)).changed == changed
+
+
+def test_a_deploy_after_it_began():
+    world = World(rules=rules(policy=policy(fail=1, of=1, remind_s=600.0)))
+    world.see(CHAIN)
+    world.rules = replace(world.rules, deploys=(deploy(-5),))
+    world.tick(600)
+    assert world.messages[-1].changed == ("deploy 5 min after it began: litellm 1.2",)
+
+
+def test_notes_name_the_others():
+    world = World(rules=rules(policy=policy(fail=1, of=1, recover=2, remind_s=60.0)))
+    world.see("ui F | agent F | litellm F | vllm F")
+    world.see(verdicts("ui F | agent F | litellm F | vllm F"), probe="tiny")
+    lost = verdicts("vllm F", "budget", subject="b"), verdicts("ui F | agent F | litellm F | vllm F")
+    world.see(*lost, probe="long")
+    world.tick(60)
+    (note,) = world.messages[-1].notes
+    assert note == ("also: budget (b) at vllm, seen by chat/long, visible_content at vllm, seen by chat/tiny")
+
+
+def test_a_note_on_flapping():
+    world = World(rules=rules(policy=AT_ONCE))
+    often(world, "FPF")
+    assert world.messages[-1].notes == ("it comes and goes (3 changes within the hour); more once it has settled",)
+
+
+def finding_of(check, reason, severity=Severity.CRITICAL):
+    found = run(verdicts("ui F", check, reasons={"ui": reason})).findings[0]
+    return replace(found, severity=severity, subject="x")
+
+
+WITH_NUMBERS = Verdict(
+    check="c", status=Status.FAIL, reason="r", message="m", observed=31.0, limit=20.0, unit="s", subject="x"
+)
+
+
+@pytest.mark.parametrize(("check", "reason"), FEELINGS, ids=lambda part: str(part))
+def test_every_feeling_is_a_sentence(check, reason):
+    sentence = feeling(finding_of(check, reason or "anything"), WITH_NUMBERS)
+    assert sentence.endswith(".")
+    assert "{" not in sentence
+    assert sentence != "People are affected."
+
+
+@pytest.mark.parametrize(
+    ("check", "reason", "verdict", "sentence"),
+    [
+        pytest.param(
+            "first_visible", "never", WITH_NUMBERS, "People wait and see nothing; 20.0 s is the limit.", id="-"
+        ),
+        pytest.param("first_visible", "late", None, "People are affected.", id="no numbers"),
+        pytest.param("new_check", "bad", WITH_NUMBERS, "People are affected.", id="a check that is not in the table"),
+        pytest.param(
+            "idle_timeout",
+            "would_fire",
+            replace(WITH_NUMBERS, unit="tokens"),
+            "People hear nothing for 31 tokens, and whatever waits for them hangs up at 20 tokens.",
+            id="a unit",
+        ),
+        pytest.param(
+            "idle_timeout",
+            "would_fire",
+            replace(WITH_NUMBERS, unit=None),
+            "People hear nothing for 31, and whatever waits for them hangs up at 20.",
+            id="no unit",
+        ),
+    ],
+)
+def test_feelings(check, reason, verdict, sentence):
+    assert feeling(finding_of(check, reason), verdict) == sentence
+
+
+def test_what_nobody_feels_is_not_said_to_be_felt():
+    assert feeling(finding_of("visible_content", "stripped", Severity.WARNING), None) == NOT_FELT
+
+
+def test_titles():
+    assert title(finding_of("budget", "ignored")) == "Reasoning budget `x` does not act"
+    assert title(finding_of("new_check", "bad")) == "new_check fails"
+
+
+ONLY_WARN = {"usage", "served_model", "saturation"}
+
+
+def test_every_check_that_can_fail_has_its_words():
+    can_fail = {*CHECKS, BUDGET} - ONLY_WARN
+    assert can_fail <= TITLES.keys()
+    assert can_fail <= {check for check, reason in FEELINGS if reason is None}

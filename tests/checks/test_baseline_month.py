@@ -1,0 +1,116 @@
+"""A simulated month: quiet while all is well; an upgrade is named and becomes the norm; regressions are found."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.fakes.month import HOPS, START, Life, Machine, times
+
+MACHINES = {
+    "usual": Machine(),
+    "small and quick": Machine(prefill_s=0.2, tokens_per_s=140.0, reasoning=400.0),
+    "large and slow": Machine(prefill_s=1.5, tokens_per_s=25.0, reasoning=2000.0),
+}
+ABOVE = HOPS[-2::-1]  # the hops above the engine, nearest first
+QUICK_S = 4 * 3600.0
+DAYS = 30
+
+
+def lived(name, seed, *, days=DAYS, every_s=QUICK_S, **more):
+    """A life after so many healthy days, and the findings of these."""
+    life = Life(seed=f"{name} {seed}", machine=MACHINES[name], **more)
+    return life, [finding for now in times(days, every_s) for finding in life.run(now)]
+
+
+def next_runs(life, count, every_s=QUICK_S):
+    """The findings of each of the next runs."""
+    return [life.run(START + timedelta(seconds=every_s * life.runs)) for _ in range(count)]
+
+
+def found(findings):
+    return [(each.subject, each.reason, each.origin, each.affected) for each in findings]
+
+
+def at_the_engine(findings):
+    """One finding: the engine, or a hop above it where the engine cannot be told yet."""
+    (finding,) = findings
+    return finding.origin == "engine" or finding.at_or_below
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_healthy_month_is_quiet_and_then_a_slowdown_is_found_in_three_runs(name):
+    life, findings = lived(name, 1)
+    assert findings == []
+    life.change(slower=2.0)
+    third, fourth = next_runs(life, 4)[2:]
+    for told in (third, fourth):
+        assert [(each.subject, each.reason) for each in told] == [("speed", "slower")]
+        assert at_the_engine(told)
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_healthy_month_is_quiet_and_then_less_reasoning_is_found_in_three_runs(name):
+    life, findings = lived(name, 2)
+    assert findings == []
+    life.change(thinks=0.2)
+    third, fourth = next_runs(life, 4)[2:]
+    assert at_the_engine(third)
+    assert found(fourth) == [("reasoning", "less_reasoning", "engine", ABOVE)]
+
+
+def test_what_the_gateway_adds_begins_at_the_gateway():
+    life, _ = lived("usual", 3, days=10)
+    life.change(lag_s=60.0)
+    assert found(next_runs(life, 3)[-1]) == [("speed", "slower", "gateway", ("agent", "edge"))]
+
+
+def test_more_reasoning_explains_that_all_is_later():
+    life, _ = lived("usual", 4, days=10)
+    life.change(thinks=4.0)
+    (finding,) = next_runs(life, 4)[-1]
+    assert (finding.check, finding.reason, finding.origin) == ("baseline", "more_reasoning", "engine")
+    assert finding.message.endswith("This explains baseline (speed) too.")
+
+
+def test_an_upgrade_is_named_and_after_three_days_it_is_the_norm():
+    life, _ = lived("usual", 5, days=15)
+    life.change(version="0.23.0", tokens_per_s=24.0)
+    told = next_runs(life, int(15 * 86400 / QUICK_S))
+    firing = [index for index, findings in enumerate(told) if findings]
+    assert (firing[0], firing[-1]) == (2, pytest.approx(3 * 86400 / QUICK_S + 4, abs=4))
+    assert firing == list(range(firing[0], firing[-1] + 1))
+    findings = [finding for findings in told for finding in findings]
+    assert {(each.origin, "since vLLM 0.22.1 -> 0.23.0" in each.message) for each in findings} == {("engine", True)}
+    life.change(slower=2.5)
+    assert [finding.origin for finding in next_runs(life, 4)[-1]] == ["engine"]
+
+
+def test_an_upgrade_that_is_no_worse_is_quiet():
+    life, _ = lived("usual", 6, days=10)
+    life.change(version="0.23.0", tokens_per_s=90.0)
+    assert [finding for findings in next_runs(life, 40) for finding in findings] == []
+    life.change(tokens_per_s=40.0)
+    (finding,) = next_runs(life, 4)[-1]
+    assert "since" not in finding.message  # it is worse than the new version's own runs
+
+
+def test_when_a_slowdown_is_over_it_is_over_in_three_runs():
+    life, _ = lived("usual", 7, days=10)
+    life.change(slower=2.5)
+    assert next_runs(life, 12)[-1] != ()
+    life.change(slower=1.0)
+    assert next_runs(life, 4)[-2:] == [(), ()]
+
+
+@pytest.mark.bench
+@pytest.mark.parametrize("seed", range(3))
+def test_a_month_of_a_run_every_five_minutes(seed, capsys):
+    lives = [lived(name, seed, every_s=300.0) for name in MACHINES]
+    checked = sum(life.checked for life, _ in lives)
+    false = [finding for _, findings in lives for finding in findings]
+    with capsys.disabled():
+        print(f"\nseed {seed}: {checked} verdicts, {len(false)} false, {len(false) / checked * 1e6:.1f} per million")
+    assert false == []
+    for life, _ in lives:
+        life.change(slower=2.0)
+        assert [finding.reason for finding in next_runs(life, 3, 300.0)[-1]] != []

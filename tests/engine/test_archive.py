@@ -1,0 +1,129 @@
+"""What becomes of runs, conclusions and marks while the store is away. Over a real SQLite."""
+
+import pytest
+
+from canary.core.conclusion import Conclusion
+from canary.core.notification import Sent
+from canary.engine.archive import Archive, Entry, Mark
+from canary.store import StoreError, StoreTrouble
+from tests.fakes.stored import NOON, NOTHING, after, conclusion_of, notification_of, run_of
+
+
+@pytest.fixture
+def said():
+    return []
+
+
+@pytest.fixture
+def archive(store, said):
+    return Archive(store=store, changed=said.append, failed=lambda error: said.append(type(error)))
+
+
+def entry(number, conclusion=NOTHING):
+    return Entry(run=run_of(f"run{number}", after(minutes=number)), conclusion=conclusion, quiet=True)
+
+
+async def ids(store):
+    return sorted(row.id for row in await store.runs())
+
+
+async def test_what_is_saved_is_there(archive, store, said):
+    assert await archive.save(entry(1, conclusion_of("run1")))
+    assert await ids(store) == ["run1"]
+    assert [row.notification.id for row in await store.due(NOON, 10)] == ["n1"]
+    assert (said, archive.unsaved()) == ([], frozenset())
+
+
+@pytest.mark.parametrize("trouble", ["full", "locked", "read_only", "unreachable", "corrupt"])
+async def test_whatever_the_trouble_nothing_is_lost_and_the_order_stays(archive, store, said, trouble):
+    store.away = trouble
+    assert not await archive.save(entry(1, conclusion_of("run1")))
+    assert not await archive.save(entry(2))
+    assert archive.unsaved() == {"n1"}
+    assert said == [f"the database is {trouble}"], "said once"
+    store.away = None
+    assert await archive.catch_up()
+    assert await ids(store) == ["run1", "run2"]
+    assert len(await store.incidents()) == 1
+    assert (said[1:], archive.trouble, list(archive.backlog)) == ([None], None, [])
+
+
+async def test_the_next_save_catches_up_too(archive, store):
+    store.away = "locked"
+    await archive.save(entry(1))
+    store.away = None
+    assert await archive.save(entry(2))
+    assert await ids(store) == ["run1", "run2"]
+
+
+async def test_a_mark_of_what_was_told_meanwhile_is_written_with_it(archive, store):
+    """So that nobody is told again once the store is back."""
+    store.away = "full"
+    await archive.save(entry(1, conclusion_of("run1")))
+    await archive.mark("n1", Mark(at=NOON, sent=Sent(handle="h")))
+    assert set(archive.marks) == {"n1"}
+    store.away = None
+    await archive.catch_up()
+    assert await store.due(NOON, 10) == ()
+    (told,) = await store.deliveries("p1")
+    assert told.sent_at == NOON
+    assert archive.marks == {}
+
+
+async def test_a_dead_letter_is_marked_with_its_reason(archive, store):
+    await archive.save(entry(1, conclusion_of("run1")))
+    await archive.mark("n1", Mark(at=NOON, dead="token revoked"))
+    (letter,) = await store.dead_letters()
+    assert letter.why == "token revoked"
+
+
+async def test_reading_while_it_is_away_says_nothing_and_not_that_all_is_well(archive, store):
+    store.away = "unreachable"
+    assert await archive.history(("chat", "heavy")) == {}
+    assert await archive.due(NOON, 10) is None
+    assert archive.trouble == "the database is unreachable"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(StoreError(StoreTrouble.OTHER, "a NUL in a text"), id="a value that it never takes"),
+        pytest.param(ZeroDivisionError(), id="a bug of ours"),
+    ],
+)
+async def test_a_run_that_can_never_be_written_stops_no_other_and_its_pages_stay(archive, store, said, error):
+    store.breaks = [error]
+    assert await archive.save(entry(1, conclusion_of("run1")))
+    assert await archive.save(entry(2))
+    assert await ids(store) == ["run2"]
+    assert len(await store.incidents()) == 1
+    assert [row.notification.id for row in await store.due(NOON, 10)] == ["n1"]
+    assert said == [type(error)]
+
+
+async def test_the_wait_is_bounded_and_conclusions_outlive_their_runs(archive, store):
+    most = archive.most_runs = 5
+    store.away = "full"
+    await archive.save(entry(0, conclusion_of("run0")))
+    for number in range(1, most + 3):
+        await archive.save(entry(number))
+    assert sum(each.run is not None for each in archive.backlog) == most
+    assert archive.runs_lost == 3
+    store.away = None
+    await archive.catch_up()
+    assert "run0" not in await ids(store)
+    assert len(await ids(store)) == most
+    assert len(await store.incidents()) == 1
+
+
+async def test_it_is_bounded_in_bytes_too_but_the_newest_run_stays(archive, store):
+    archive.most_bytes = 1
+    store.away = "full"
+    for number in range(3):
+        await archive.save(entry(number))
+    assert [each.run.id for each in archive.backlog if each.run] == ["run2"]
+
+
+async def test_time_alone_has_conclusions_too(archive, store):
+    await archive.save(Entry(conclusion=Conclusion(notifications=(notification_of("n7"),))))
+    assert [row.notification.id for row in await store.due(NOON, 10)] == ["n7"]

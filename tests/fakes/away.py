@@ -1,0 +1,30 @@
+"""A real store that can be away: all of it, or only for writing."""
+
+from canary.store import StoreError, StoreTrouble
+
+_READS = ("due", "history", "silences", "deploys", "dead_letters", "incidents", "pages", "latest")
+
+
+class Away:
+    """`away`: what trouble every call has now, None for none; `reads`: whether reading works all the same.
+
+    `breaks`: an exception of ours that the next writes raise, one after another.
+    """
+
+    def __init__(self, store):
+        self._store = store
+        self.away = None
+        self.reads = False
+        self.breaks = []
+        self.calls = []
+
+    def __getattr__(self, name):
+        async def call(*args, **kwargs):
+            self.calls.append(name)
+            if self.away is not None and not (self.reads and name in _READS):
+                raise StoreError(StoreTrouble(self.away), f"the database is {self.away}")
+            if self.breaks and name not in _READS and (error := self.breaks.pop(0)):
+                raise error
+            return await getattr(self._store, name)(*args, **kwargs)
+
+        return call

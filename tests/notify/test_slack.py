@@ -1,0 +1,177 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from canary.core.notification import Reason, Rejected, RetryLater, Sent
+from canary.core.route import Receiver
+from canary.core.secret import Secret
+from canary.notify import deliver
+from canary.notify.slack import QUIET, SlackOptions, classify
+from tests.fakes.messages import NOW, TOLD, hostile, notification
+from tests.fakes.runs import drawn_run
+from tests.fakes.slack_server import TOKEN, SlackServer, mentions
+
+
+@pytest.fixture
+async def slack():
+    async with SlackServer().running() as server:
+        yield server
+
+
+@pytest.fixture
+def tell(slack, session):
+    async def send(sent, *, token=TOKEN, channel="#llm-oncall", **more):
+        options = SlackOptions(token=Secret(token), channel=channel, api_url=slack.api_url, timeout_s=2.0)
+        receiver = Receiver(name="on-call", kind="slack", options=options)
+        return await deliver(receiver, sent, session=session, now=NOW, **more)
+
+    return send
+
+
+async def test_a_page_is_one_message_with_its_history_in_the_thread(slack, tell):
+    handle, story = None, [reason for reason in TOLD if reason is not Reason.TEST]
+    for reason in story:
+        outcome = await tell(notification(reason), handle=handle)
+        assert isinstance(outcome, Sent), outcome
+        handle = outcome.handle
+    (root,) = slack.posted
+    assert [each.body["metadata"]["event_payload"]["reason"] for each in root.thread] == story[1:]
+    assert root.now["blocks"][0]["text"]["text"].startswith("\N{WHITE HEAVY CHECK MARK} [RESOLVED after 12 min 5 s]")
+    assert root.channel == "C0ONCALL"
+
+
+async def test_what_must_be_seen_now_is_in_the_channel_too(slack, tell):
+    handle = (await tell(notification())).handle
+    for reason in TOLD:
+        await tell(notification(reason), handle=handle)
+    shown = {
+        each.body["metadata"]["event_payload"]["reason"]: each.body["reply_broadcast"]
+        for each in slack.posted[0].thread
+    }
+    assert {reason for reason, broadcast in shown.items() if not broadcast} == QUIET
+
+
+async def test_the_same_notification_has_the_same_identity(slack, tell):
+    await tell(notification())
+    await tell(notification())
+    await tell(notification(page="p2"))
+    first, second, other = slack.posted
+    assert first.body["client_msg_id"] == second.body["client_msg_id"] != other.body["client_msg_id"]
+    assert first.body["metadata"]["event_payload"]["id"] == "p1-on-call-opened"
+
+
+async def test_a_lost_reply_is_tried_again(slack, tell):
+    """It was taken: the second message can be told to be the first by its identity."""
+    slack.lost = 1
+    assert isinstance(await tell(notification()), RetryLater)
+    assert isinstance(await tell(notification()), Sent)
+    assert len({each.body["client_msg_id"] for each in slack.posted}) == 1
+
+
+async def test_a_message_that_is_gone_is_posted_anew(slack, tell):
+    handle = (await tell(notification())).handle
+    slack.posted.clear()
+    outcome = await tell(notification(Reason.WORSE), handle=handle)
+    assert isinstance(outcome, Sent)
+    assert outcome.handle != handle
+    assert len(slack.posted) == 1
+
+
+async def test_a_channel_that_the_config_changed_gets_a_message_of_its_own(slack, tell):
+    handle = (await tell(notification(), channel="#llm-oncall")).handle
+    outcome = await tell(notification(Reason.WORSE), channel="C0ONCALL", handle=handle)
+    assert json.loads(outcome.handle)["asked"] == "C0ONCALL"
+    assert len(slack.posted) == 2
+
+
+async def test_a_failed_reply_is_made_good_by_the_next_attempt(slack, tell):
+    handle = (await tell(notification())).handle
+    slack.answers += [None, (503, "", {})]
+    assert isinstance(await tell(notification(Reason.WORSE), handle=handle), RetryLater)
+    assert isinstance(await tell(notification(Reason.WORSE), handle=handle), Sent)
+    assert len(slack.posted[0].thread) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        pytest.param({"channel": "#nowhere"}, "channel_not_found", id="no such channel"),
+        pytest.param({"channel": "#archived"}, "is_archived", id="archived"),
+        pytest.param({"channel": "#private"}, "not_in_channel", id="not in the channel"),
+        pytest.param({"channel": "#locked"}, "restricted_action", id="not allowed to post"),
+        pytest.param({"token": "xoxb-wrong-token"}, "invalid_auth", id="wrong token"),
+    ],
+)
+async def test_what_only_a_person_can_put_right_is_rejected(tell, change, why):
+    assert await tell(notification(), **change) == Rejected(why=why)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "expected"),
+    [
+        pytest.param(200, '{"ok":false,"error":"token_revoked"}', Rejected(why="token_revoked"), id="token revoked"),
+        pytest.param(200, '{"ok":false,"error":"account_inactive"}', Rejected(why="account_inactive"), id="inactive"),
+        pytest.param(200, '{"ok":false,"error":"msg_too_long"}', Rejected(why="msg_too_long"), id="too long"),
+        pytest.param(200, '{"ok":false,"error":"internal_error"}', RetryLater(why="internal_error"), id="internal"),
+        pytest.param(
+            429, '{"ok":false,"error":"ratelimited"}', RetryLater(why="ratelimited", after_s=7.0), id="rate limit"
+        ),
+        pytest.param(
+            200, '{"ok":false,"error":"ratelimited"}', RetryLater(why="ratelimited", after_s=7.0), id="limit as 200"
+        ),
+        pytest.param(503, "", RetryLater(why="HTTP 503", after_s=7.0), id="503"),
+        pytest.param(200, "<html>log in</html>", RetryLater(why="HTTP 200", after_s=7.0), id="a captive portal"),
+        pytest.param(200, "[1]", RetryLater(why="the answer is not Slack's"), id="a list"),
+        pytest.param(200, '"yes"', RetryLater(why="the answer is not Slack's"), id="a text"),
+        pytest.param(200, "{", RetryLater(why="HTTP 200", after_s=7.0), id="half an object"),
+        pytest.param(200, "null", RetryLater(why="HTTP 200", after_s=7.0), id="null"),
+    ],
+)
+async def test_what_slack_says(slack, tell, status, body, expected):
+    slack.answers.append((status, body, {"Content-Type": "application/json", "Retry-After": "7"}))
+    outcome = await tell(notification())
+    if isinstance(expected, RetryLater) and expected.after_s is None:
+        outcome = replace(outcome, after_s=None)
+    assert outcome == expected
+
+
+def test_an_error_that_nobody_knows_is_rejected():
+    """Retried for a day it would be heard of a day late."""
+    assert classify(200, "brand_new_error", {}) == Rejected(why="brand_new_error")
+
+
+async def test_the_picture_is_in_the_thread(slack, tell):
+    outcome = await tell(notification(), run=drawn_run())
+    assert outcome.note == ""
+    (root,) = slack.posted
+    assert [each[:8] for each in root.files] == [b"\x89PNG\r\n\x1a\n"]
+
+
+async def test_no_second_picture_for_a_change(slack, tell):
+    handle = (await tell(notification(), run=drawn_run())).handle
+    await tell(notification(Reason.REMINDER), run=drawn_run(), handle=handle)
+    assert len(slack.posted[0].files) == 1
+
+
+async def test_a_page_is_told_without_its_picture(slack, tell):
+    slack.scopes.remove("files:write")
+    outcome = await tell(notification(), run=drawn_run())
+    assert isinstance(outcome, Sent)
+    assert outcome.note == "the picture was not attached: missing_scope"
+
+
+async def test_content_is_in_the_thread_only(slack, tell):
+    await tell(notification(content="the prompt ``` <!here>"))
+    (root,) = slack.posted
+    assert "the prompt" not in json.dumps(root.body)
+    assert root.thread[0].body["blocks"][0]["text"]["text"] == "```the prompt ''' &lt;!here&gt;```"
+
+
+@pytest.mark.parametrize("reason", [Reason.OPENED, Reason.RESOLVED])
+async def test_hostile_text_is_taken_and_does_nothing(slack, tell, reason):
+    handle = (await tell(hostile(times=3000, items=60))).handle
+    outcome = await tell(hostile(reason, times=3000, items=60), handle=handle)
+    assert isinstance(outcome, Sent), outcome
+    (root,) = slack.posted
+    assert [mentions(each) for each in (root.body, root.now, root.thread[-1].body)] == [[], [], []]
