@@ -113,10 +113,7 @@ def after(known: Known, conclusion: Conclusion) -> Known:
 
 def _stepped(found: Sighting, run_id: str, scene: _Scene) -> _Step | None:
     seen = found.seen
-    severity = seen.finding.severity if seen.finding else found.incident.severity if found.incident else None
-    if severity is None:
-        return None
-    policy = counting(seen.key.check, policy_for(scene.rules, seen.key, severity))
+    policy = counting(seen.key.check, policy_for(scene.rules, seen.key, seen.severity))
     incident, transition = step(found.incident, seen, policy, scene.now, run_id)
     return _Step(after=incident, status=seen.status, transition=transition) if incident else None
 
@@ -174,7 +171,7 @@ def _notified(
         message = message_of(page, subjects, scene.rules, scene.now, reason=decision.reason, beside=scene.beside)
         if scene.retired and not members:
             message = replace(message, notes=(*message.notes, "the config asks for it no more"))
-        page = heard(page, decision, scene.now)
+        page = heard(page, decision.receiver, decision.reason, scene.now)
         notifications.append(
             Notification(
                 id=id_of("notification", page.id, decision.receiver, decision.reason, scene.now.isoformat()),

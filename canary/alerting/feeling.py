@@ -51,7 +51,7 @@ FEELINGS: Mapping[tuple[str, str | None], str] = MappingProxyType(
         (BLIND, None): "We cannot tell how people fare: the monitor sees nothing here.",
     }
 )
-NOT_FELT = "Nobody is seen to suffer from it yet: the hop nearest to people still does well."
+NOT_FELT = "The hop nearest to people does not fail so far."
 
 TITLES: Mapping[str, str] = MappingProxyType(
     {

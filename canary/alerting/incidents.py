@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 
 from canary.alerting.ids import id_of
-from canary.core.finding import Finding
+from canary.core.finding import Finding, Severity
 from canary.core.incident import Event, Incident, IncidentKey, State, Transition
 from canary.core.route import Policy
 from canary.core.verdict import Status
@@ -57,6 +57,7 @@ class Seen:
     key: IncidentKey
     cause: str
     status: Status
+    severity: Severity
     finding: Finding | None = None
 
 

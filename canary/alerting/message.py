@@ -59,18 +59,17 @@ def message_of(
     verdict = verdict_of(finding)
     run = beside.run if beside.run and (beside.run.pipeline, beside.run.probe) == (key.pipeline, key.probe) else None
     base = rules.base_url.rstrip("/") if rules.base_url else None
-    pipelines = tuple(sorted({each.key.pipeline for each in members}))
     run_id = lead.run_id
     return Message(
-        title=f"{title(finding)}, {_at(finding)} ({', '.join(pipelines)})",
+        title=f"{title(finding)}, {_at(finding)} ({', '.join(page.pipelines)})",
         users_feel=feeling(finding, verdict),
         where=where(finding),
         cause=_cause(finding, rules),
         severity=page.severity,
         firing=bool(page.members),
         since=min(each.opened_at or each.since for each in members),
-        pipelines=pipelines,
-        probes=tuple(sorted({each.key.probe for each in members})),
+        pipelines=page.pipelines,
+        probes=page.probes,
         check=finding.check,
         reason=finding.reason,
         observed=verdict.observed if verdict else None,
@@ -138,7 +137,7 @@ def _row(result: HopResult, run: Run) -> HopRow:
         status=worst(verdicts),
         first_token_s=measured.time_to_first_token_s,
         first_visible_s=measured.time_to_first_visible_content_s,
-        longest_silence_s=max(measured.silence.event.longest_s, measured.silence.event.tail_s),
+        longest_silence_s=measured.silence.event.longest_s,
         reasoning_share=measured.reasoning_to_output_ratio,
         said=_said(verdicts),
     )

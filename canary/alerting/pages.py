@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -96,6 +96,8 @@ def _opened(page: Page, incident: Incident, now: datetime) -> Page:
         resolved_at=None,
         changes=changes,
         flapping=page.flapping or len(changes) > MOST_CHANGES,
+        pipelines=() if over else page.pipelines,
+        probes=() if over else page.probes,
         acked_by=None if over else page.acked_by,
         acked_at=None if over else page.acked_at,
     )
@@ -122,7 +124,13 @@ def _current(page: Page, active: dict[str, Incident], rules: Rules, now: datetim
         severity=max((each.severity for each in members), key=rank),
         affected=_affected(members, rules),
         lead=leading(members),
+        pipelines=_more(page.pipelines, (each.key.pipeline for each in members)),
+        probes=_more(page.probes, (each.key.probe for each in members)),
     )
+
+
+def _more(known: Sequence[str], names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({*known, *names}))
 
 
 def _affected(members: Sequence[Incident], rules: Rules) -> tuple[str, ...]:

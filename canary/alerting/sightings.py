@@ -82,12 +82,13 @@ def _seen(run: Run, incident: Incident, finding: Finding | None, rules: Rules) -
     if finding is not None:
         return _failed(run, finding, rules)
     status = _told_again(run, incident) if incident.key.check == BLIND else _judged(run, incident)
-    return Seen(key=incident.key, cause=incident.cause, status=status)
+    return Seen(key=incident.key, cause=incident.cause, status=status, severity=incident.severity)
 
 
 def _failed(run: Run, finding: Finding, rules: Rules) -> Seen:
     key = key_of(run.pipeline, run.probe, finding)
-    return Seen(key=key, cause=cause_of(key, rules), status=Status.FAIL, finding=finding)
+    cause = cause_of(key, rules)
+    return Seen(key=key, cause=cause, status=Status.FAIL, severity=finding.severity, finding=finding)
 
 
 def _judged(run: Run, incident: Incident) -> Status:
@@ -125,7 +126,7 @@ def _told(run: Run) -> set[str]:
 
 def _blind(run: Run, probed: Sequence[str]) -> Finding | None:
     """One finding for all hops of which nothing can be said, at the lowest of them."""
-    told, asked = _told(run), {result.hop for result in run.results}
+    told, asked = _told(run), {result.hop for result in run.results if result.verdicts}
     untold = [hop for hop in probed if hop not in told and (hop in asked or run.cut_short is not None)]
     if not untold:
         return None

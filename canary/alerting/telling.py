@@ -64,18 +64,10 @@ def decisions(page: Page, members: Sequence[Incident], rules: Rules, now: dateti
     return _possible(_once([*told, *escalated]), rules) or (Decision(receiver=None, reason=Reason.NO_ROUTE),)
 
 
-def heard(page: Page, decision: Decision, now: datetime) -> Page:
+def heard(page: Page, receiver: str, reason: Reason, now: datetime) -> Page:
     """The page after the receiver was told; what it heard before a resolution is of no use any more."""
-    if decision.receiver is None:
-        return page
-    told = Told(
-        receiver=decision.receiver,
-        at=now,
-        reason=decision.reason,
-        severity=page.severity,
-        affected=page.affected,
-    )
-    over = decision.reason is Reason.RESOLVED
+    told = Told(receiver=receiver, at=now, reason=reason, severity=page.severity, affected=page.affected)
+    over = reason is Reason.RESOLVED
     others = (
         each
         for each in page.told
@@ -95,7 +87,7 @@ def _heard_of(page: Page) -> tuple[str, ...]:
 
 def _over(page: Page, receiver: str) -> Decision:
     if receiver not in announced_to(page):
-        return Decision(receiver=receiver, reason=Reason.NOTHING_NEW)
+        return Decision(receiver=receiver, reason=Reason.NEVER_ANNOUNCED)
     if page.flapping:
         return Decision(receiver=receiver, reason=Reason.SETTLING, until=settles_at(page))
     return Decision(receiver=receiver, reason=Reason.RESOLVED)
@@ -144,10 +136,6 @@ def _at_most(reason: Reason, before: Told | None, apart: timedelta, now: datetim
     if before is None or now - before.at >= apart:
         return reason, None
     return Reason.SETTLING, before.at + apart
-
-
-def _graver(page: Page, last: Told) -> bool:
-    return last.severity is not None and rank(page.severity) > rank(last.severity)
 
 
 def _settled_unheard(by_reason: Mapping[str, Told]) -> bool:

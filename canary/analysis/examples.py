@@ -55,10 +55,12 @@ def examples_of(history: Sequence[Past], fingerprint: Fingerprint, now: datetime
     good = [index for index in range(end) if all(clean[index : index + 1 + _LEAD_IN])]
     start, stop = _new_normal(rows[:end], good, now)
     examples = [*rows[start:stop], *(rows[index] for index in good if index >= stop)]
-    own_kinds = {each for each in {row.fingerprint for row in examples} if same_software(each, fingerprint)}
+    kinds = {row.fingerprint for row in examples}
+    own_kinds = {kind for kind in kinds if same_software(kind, fingerprint)}
     others = [row for row in examples if row.fingerprint not in own_kinds]
     last = others[-1].fingerprint if others else fingerprint
-    of_last = [row for row in others if row.fingerprint == last]
+    last_kinds = {kind for kind in kinds - own_kinds if same_software(kind, last)}
+    of_last = [row for row in others if row.fingerprint in last_kinds]
     since = changes(last, fingerprint) if len(of_last) >= LEAST else ()
     return Examples(
         own=tuple(row for row in examples if row.fingerprint in own_kinds),

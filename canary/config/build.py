@@ -15,6 +15,7 @@ from typing import TypeVar
 from canary.config import schema
 from canary.config.build_alerts import receiver_of, route_of, said, window_of
 from canary.config.build_service import build_service
+from canary.config.hops import Auth, HopSection, TimeoutEntry, TlsFiles
 from canary.config.presets import timeouts_of
 from canary.config.rules import probe_of
 from canary.core.body import merged
@@ -54,7 +55,7 @@ def _prices(section: schema.PricesSection) -> Prices:
     return Prices(input=section.input, output=section.output, currency=section.currency)
 
 
-def _hop(section: schema.HopSection, defaults: schema.DefaultsSection, folder: File) -> Hop:
+def _hop(section: HopSection, defaults: schema.DefaultsSection, folder: File) -> Hop:
     plain = Hop(name=section.name)
     if section.url is None:
         return replace(plain, timeouts=_timeouts(section), keepalive_s=section.keepalive)
@@ -76,7 +77,7 @@ def _hop(section: schema.HopSection, defaults: schema.DefaultsSection, folder: F
     )
 
 
-def _headers(section: schema.HopSection, defaults: schema.DefaultsSection) -> Mapping[str, str | Secret]:
+def _headers(section: HopSection, defaults: schema.DefaultsSection) -> Mapping[str, str | Secret]:
     """A hop's header replaces the default of the same name in any case."""
     own = dict(section.headers) | (_auth(section.auth) if section.auth else {})
     taken = {name.lower() for name in own}
@@ -84,7 +85,7 @@ def _headers(section: schema.HopSection, defaults: schema.DefaultsSection) -> Ma
     return MappingProxyType(inherited | own)
 
 
-def _auth(auth: schema.Auth) -> dict[str, str | Secret]:
+def _auth(auth: Auth) -> dict[str, str | Secret]:
     if auth.bearer:
         return {"Authorization": Secret(f"Bearer {auth.bearer.reveal()}")}
     if auth.basic:
@@ -93,7 +94,7 @@ def _auth(auth: schema.Auth) -> dict[str, str | Secret]:
     return {auth.header.name: auth.header.value} if auth.header else {}
 
 
-def _tls(files: schema.TlsFiles, folder: File) -> Tls:
+def _tls(files: TlsFiles, folder: File) -> Tls:
     def absolute(name: str | None) -> str | None:
         return str((folder / name).absolute()) if name else None
 
@@ -105,7 +106,7 @@ def _tls(files: schema.TlsFiles, folder: File) -> Tls:
     )
 
 
-def _timeouts(section: schema.HopSection) -> tuple[Timeout, ...]:
+def _timeouts(section: HopSection) -> tuple[Timeout, ...]:
     timers: list[Timeout] = []
     for entry in section.timeouts:
         if entry.preset:
@@ -116,7 +117,7 @@ def _timeouts(section: schema.HopSection) -> tuple[Timeout, ...]:
     return tuple(timers)
 
 
-def _free_timer(entry: schema.TimeoutEntry, hop: str) -> Timeout:
+def _free_timer(entry: TimeoutEntry, hop: str) -> Timeout:
     limits = {TimerPhase.IDLE: entry.idle, TimerPhase.HEADERS: entry.headers, TimerPhase.TOTAL: entry.total}
     phase, limit_s = next((phase, limit) for phase, limit in limits.items() if limit is not None)
     return Timeout(

@@ -68,5 +68,4 @@ def _storage(files: Sequence[tuple[File, ConfigFile]]) -> Storage:
 def _absolute(url: Secret, folder: File) -> Secret:
     if not url.reveal().startswith(_SQLITE):
         return url
-    path, mark, query = url.reveal().removeprefix(_SQLITE).partition("?")
-    return Secret(f"{_SQLITE}{(folder / path).absolute()}{mark}{query}")
+    return Secret(f"{_SQLITE}{(folder / url.reveal().removeprefix(_SQLITE)).absolute()}")

@@ -15,6 +15,7 @@ from canary.core.units import format_duration
 
 def cost_lints(estimate: Estimate) -> Iterator[Lint]:
     yield from _runs_overlap(estimate)
+    yield from _never_run(estimate)
     yield from _over_limit(estimate)
 
 
@@ -37,6 +38,19 @@ def _overlap(assignment: Assignment, probe: ProbeEstimate, gap_s: float) -> str:
         f"{schedule}{gap}: a run takes {format_duration(probe.longest_s)} when no hop answers within its deadline "
         f"({format_duration(assignment.deadline_s)} each), and the next one then drops out"
     )
+
+
+def _never_run(estimate: Estimate) -> Iterator[Lint]:
+    limit = estimate.pipeline.tokens_per_run
+    for probe in estimate.probes:
+        if limit is not None and probe.schedule is not None and probe.usual.total > limit:
+            message = f"it never runs on schedule: a run may take {math.ceil(probe.usual.total)} tokens as a rule, "
+            yield Lint(
+                kind=LintKind.NEVER_RUN,
+                pipeline=estimate.pipeline.name,
+                where=probe.probe,
+                message=f"{message}and tokens_per_run is {limit}",
+            )
 
 
 def _over_limit(estimate: Estimate) -> Iterator[Lint]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Annotated, Any, TypeAlias
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Discriminator, PlainValidator, Tag, WithJsonSchema
+from pydantic import AfterValidator, Discriminator, Field, PlainValidator, Tag, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from canary.config.errors import did_you_mean, one_of
@@ -30,6 +30,8 @@ DURATION_SCHEMA = {
 }
 _SHORT_TABLE = 12
 _LONGEST_NAME = 100
+_LONGEST_S = 100 * 365.25 * 86_400.0  # more would be no date any more once it is added to one
+_MOST = 10**12  # of anything: more does not fit into a database's column
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
@@ -54,6 +56,8 @@ def seconds_of(value: object) -> float:
         seconds = parse_duration(str(value))
     except ValueError:
         raise unfit(expected) from None
+    if seconds > _LONGEST_S:
+        raise unfit("a duration of at most 100 years")
     return seconds
 
 
@@ -193,6 +197,7 @@ Name: TypeAlias = Annotated[Text, AfterValidator(_name)]
 Duration: TypeAlias = Annotated[
     float, PlainValidator(seconds_of), AfterValidator(_positive), WithJsonSchema(DURATION_SCHEMA)
 ]
+Count: TypeAlias = Annotated[int, Field(gt=0, le=_MOST)]
 Limit: TypeAlias = Annotated[
     float, PlainValidator(_limit), WithJsonSchema({"anyOf": [*DURATION_SCHEMA["anyOf"], {"const": "off"}]})
 ]

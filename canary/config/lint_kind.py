@@ -14,6 +14,7 @@ class LintKind(StrEnum):
     TOTAL_UNDER_DEADLINE = "total_under_deadline"
     RUNS_OVERLAP = "runs_overlap"
     OVER_TOKEN_LIMIT = "over_token_limit"  # noqa: S105  # tokens of text
+    NEVER_RUN = "never_run"
     NOBODY_TOLD = "nobody_told"
     RECEIVER_UNUSED = "receiver_unused"
     ROUTE_UNREACHED = "route_unreached"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from importlib.util import find_spec
 
 from canary.config.errors import Problem, one_of
+from canary.config.extras import extra_problems
 from canary.config.hop_rules import header_problems, url_problems
 from canary.config.receivers import public_urls
 from canary.config.view import View, repeated
 from canary.notify import NOTIFIERS
-from canary.notify.kind import NotifierKind
 
 
 def receiver_problems(views: Sequence[View]) -> Iterator[Problem]:
@@ -27,13 +26,6 @@ def receiver_names(views: Sequence[View]) -> list[str]:
     return [name for receiver in receivers if (name := receiver.text("name"))]
 
 
-def extra_problems(place: View, kind: NotifierKind) -> Iterator[Problem]:
-    """Of an optional dependency that this notifier needs and that is not installed."""
-    if kind.extra and find_spec(kind.extra) is None:
-        hint = f"pip install 'reasoning-canary[{kind.extra}]'"
-        yield place.problem("what is not installed", f"the extra {kind.extra}", hint)
-
-
 def _way(receiver: View) -> Iterator[Problem]:
     ways = [kind for kind in NOTIFIERS if receiver.has(kind)]
     if len(ways) != 1:
@@ -43,4 +35,5 @@ def _way(receiver: View) -> Iterator[Problem]:
         yield from header_problems(receiver.at(kind).at("headers"))
         for key in public_urls(kind):
             yield from url_problems(receiver.at(kind).at(key), "credentials go into headers")
-        yield from extra_problems(receiver.at(kind), NOTIFIERS[kind])
+        if extra := NOTIFIERS[kind].extra:
+            yield from extra_problems(receiver.at(kind), extra, module=extra)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt
+from pydantic import BaseModel, ConfigDict, Field
 
-from canary.config.fields import Duration, Name, Text, named
+from canary.config.fields import Count, Duration, Name, Text, named
 from canary.config.section import Section
 from canary.config.service_fields import FailCount
 from canary.config.time_fields import CronText, Moment, Span, ZoneName
@@ -45,11 +45,11 @@ class RouteSection(Section):
     """The name of a receiver."""
     fail: FailCount | None = None
     """How many of the last runs fail before people are told; 2 of 3 by default."""
-    recover: PositiveInt | None = None
+    recover: Count | None = None
     """How many runs in a row pass before it is over; 2 by default."""
     hold: Span | None = None
     """How long it is not called over, whatever passes."""
-    unknown: PositiveInt | None = None
+    unknown: Count | None = None
     """How many runs in a row tell nothing before people hear that we are blind; 5 by default."""
     remind: Duration | None = None
     """How often people are told again while it lasts and nobody acknowledges it; never by default."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import PositiveInt
-
-from canary.config.fields import Duration, SecretText, Url
+from canary.config.fields import Count, Duration, SecretText, Url
 from canary.config.section import Section
 from canary.config.service_fields import Address, LogForm, RemoteAddress, Size, StorageUrl, WebSecretUrl
 
@@ -25,13 +23,13 @@ class KeepSection(Section):
 
     age: Duration | None = None
     """90d by default."""
-    runs: PositiveInt | None = None
+    runs: Count | None = None
     """How many runs; 1000000 by default."""
     transcripts: Size | None = None
     """All transcripts together; 2GiB by default."""
     transcript: Size | None = None
     """A single one, compressed; 2MiB by default. A longer one is cut."""
-    passed_every: PositiveInt | None = None
+    passed_every: Count | None = None
     """Of how many passed runs one keeps its transcript; 50 by default. Failed runs keep all."""
 
 

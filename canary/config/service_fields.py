@@ -100,7 +100,8 @@ def _storage_url(value: object) -> Secret:
         found = f'a URL of the scheme "{scheme}"' if mark and scheme.replace("+", "").isalnum() else None
         raise unfit(forms, found=found, suggestion=hint)
     if scheme == "sqlite" and not _is_file_url(rest):
-        raise unfit("the path of a file after sqlite:///", suggestion="four slashes begin an absolute path")
+        expected = "the path of a file after sqlite:///, without options"
+        raise unfit(expected, suggestion="four slashes begin an absolute path")
     if scheme == "postgresql" and not _names_a_database(text_of(value)):
         found = "a URL without a host or a database"
         raise unfit(forms, found=found, suggestion="a password in a URL is percent-encoded")
@@ -108,8 +109,8 @@ def _storage_url(value: object) -> Secret:
 
 
 def _is_file_url(rest: str) -> bool:
-    path = rest.removeprefix("/").partition("?")[0]
-    return rest.startswith("/") and bool(path.strip("/")) and path != ":memory:" and not path.endswith("/")
+    path = rest.removeprefix("/")
+    return rest.startswith("/") and "?" not in path and path not in ("", ":memory:") and not path.endswith("/")
 
 
 def _names_a_database(url: str) -> bool:

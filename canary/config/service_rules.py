@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from canary.config.errors import Problem, shown
+from canary.config.extras import extra_problems
 from canary.config.hop_rules import url_problems
 from canary.config.service_fields import parse_address
 from canary.config.view import View
@@ -28,7 +29,7 @@ def service_problems(views: Sequence[View]) -> Iterator[Problem]:
     for view in views:
         yield from _listen(view.at("listen"))
         yield from url_problems(view.at("listen").at("public_url"), "links are for everybody")
-        yield from _password(view.at("storage").at("url"))
+        yield from _storage(view.at("storage"))
 
 
 def _said_once(views: Sequence[View], key: str) -> Iterator[Problem]:
@@ -49,6 +50,12 @@ def _listen(listen: View) -> Iterator[Problem]:
     if bind_refusal(Listen(host=host, port=port, token=Secret(token) if token else None)):
         found = f"{shown((), listen.at('address').written())}, which others can reach"
         yield listen.at("address").problem(found, "a token beside it, or a loopback address like 127.0.0.1")
+
+
+def _storage(storage: View) -> Iterator[Problem]:
+    yield from _password(storage.at("url"))
+    if (storage.text("url") or "").startswith("postgresql://"):
+        yield from extra_problems(storage.at("url"), "postgres", module="asyncpg")
 
 
 def _password(url: View) -> Iterator[Problem]:

@@ -73,8 +73,7 @@ def service_line(service: Service) -> str:
 def storage_place(url: Secret) -> str:
     """A path, or a server and database: nothing of a user, a password or a query."""
     scheme, _, rest = url.reveal().partition("://")
-    place = rest.partition("?")[0].rpartition("@")[2] if scheme != "sqlite" else rest.partition("?")[0][1:]
-    return place if scheme == "sqlite" else f"{scheme}://{place}"
+    return rest[1:] if scheme == "sqlite" else f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}"
 
 
 def _kept(storage: Storage) -> str:

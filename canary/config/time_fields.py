@@ -16,6 +16,8 @@ from canary.config.fields import DURATION_SCHEMA, Duration, Text, seconds_of, te
 from canary.core.schedule import Cron
 
 _SHORTEST_INTERVAL_S = 1.0
+_FIRST_YEAR, _LAST_YEAR = 2000, 2200  # at the ends of the calendar another time zone is no date any more
+_YEARS = f"a year from {_FIRST_YEAR} to {_LAST_YEAR}"
 _CRON = 'a cron expression of five fields like "*/30 8-18 * * mon-fri"'
 
 
@@ -35,6 +37,8 @@ def _moment(value: object) -> datetime:
         raise unfit(expected) from None
     if moment.tzinfo is None:
         raise unfit(expected, suggestion="add an offset, or Z for UTC" if re.search(r"\d:?\d\d", text[10:]) else None)
+    if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
+        raise unfit(_YEARS)
     return moment
 
 

@@ -23,6 +23,7 @@ _EXPECTED: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "finite_number": lambda _: "a finite number",
     "greater_than": lambda context: f"a number of more than {context['gt']:g}",
     "greater_than_equal": lambda context: f"a number of at least {context['ge']:g}",
+    "less_than_equal": lambda context: f"a number of at most {context['le']:,}",
     "too_short": lambda _: "at least one entry",
     UNFIT: lambda context: str(context["expected"]),
 }

@@ -94,7 +94,7 @@ class Page:
     `changes`: when it opened or closed within the last hour, for flapping; `flapping`: said once, then quiet until it
     settles. Flapping without members it is not over yet: people still have to hear how it ended. `told`: when each
     receiver last heard each reason, oldest first; from RESOLVED on it begins anew. `lead`: the incident that speaks for
-    all, as it was when it last fired.
+    all, as it was when it last fired. `pipelines`, `probes`: all that have seen it since it opened.
     """
 
     id: str
@@ -110,3 +110,5 @@ class Page:
     changes: tuple[datetime, ...] = ()
     told: tuple[Told, ...] = ()
     lead: Incident | None = None
+    pipelines: tuple[str, ...] = ()
+    probes: tuple[str, ...] = ()

@@ -12,6 +12,7 @@ _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?(|k|M|G|T|Ki|Mi|Gi|Ti)B?", re.IGNORECASE)
 _SIZE_UNITS = "BkMGT"
+_TOO_LARGE = 2.0**63  # for a database, and for anybody
 
 
 def parse_duration(text: str) -> float:
@@ -55,12 +56,13 @@ def plural(count: int, noun: str) -> str:
 def parse_size(text: str) -> int:
     """Bytes of `2GB` (2 * 1000**3), `2GiB` (2 * 1024**3), `500 MB` or `4096`. Raises ValueError with examples."""
     match = _SIZE.fullmatch(text.strip())
-    if match is None:
+    unit = match[2].lower() if match else ""
+    base, exponent = 1024 if unit.endswith("i") else 1000, "bkmgt".index(unit[:1] or "b")
+    size = float(match[1]) * float(base**exponent) if match else float("nan")
+    if not size < _TOO_LARGE:
         msg = f"{text!r} is not a size; write it like 500MB, 2GB or 2GiB"
         raise ValueError(msg)
-    unit = match[2].lower()
-    base, exponent = 1024 if unit.endswith("i") else 1000, "bkmgt".index(unit[:1] or "b")
-    return round(float(match[1]) * float(base**exponent))
+    return round(size)
 
 
 def format_size(size: int) -> str:

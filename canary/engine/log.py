@@ -1,7 +1,8 @@
 """The log: one line per run and per change, as JSON or for a person's eyes.
 
 Everything goes through one handler, so that what libraries say through `logging` has the same form. Secrets are a type
-that shows as `***`; nothing that a target said is logged, but for the sentences of verdicts.
+that shows as `***`; nothing that a target said is logged, but for the sentences of verdicts. Tracebacks show no local
+variables, as the console's default does: those hold prompts and headers, and to print them takes seconds.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def configure(wanted: LogFormat | None, *, stream: TextIO | None = None, level: 
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     renderer: list[Processor] = (
-        [structlog.dev.ConsoleRenderer(colors=out.isatty())]
+        [structlog.dev.ConsoleRenderer(colors=out.isatty(), exception_formatter=structlog.dev.plain_traceback)]
         if for_people
         else [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]
     )

@@ -7,6 +7,7 @@ and may yet arrive. It says only yes or no; its own log of the attempt says why,
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import dataclass
 
 import aiohttp
@@ -41,7 +42,7 @@ def _notify(url: str, notification: Notification) -> Delivery:
     except ModuleNotFoundError:
         return Rejected(why="apprise is not installed: pip install 'reasoning-canary[apprise]'")
     service = apprise.Apprise()
-    with apprise.LogCapture(level=apprise.logging.WARNING) as log:
+    with apprise.LogCapture(level=logging.WARNING) as log:  # type: ignore[no-untyped-call]
         if not service.add(url):
             return Rejected(why=f"apprise does not take this URL{_said(log.getvalue())}")
         taken = service.notify(

@@ -16,7 +16,7 @@ from canary.core.observation import Json
 from canary.core.secret import Secret
 from canary.notify.http import TIMEOUT_S, HttpRequest, over_http
 from canary.notify.kind import Errand
-from canary.notify.text import facts, headline, hop_table, links
+from canary.notify.text import facts, felt, headline, hop_table, links
 from canary.notify.tidy import cut
 
 _MOST_SUMMARY = 1024
@@ -61,7 +61,7 @@ def _details(errand: Errand) -> dict[str, Json]:
     message = notification.message
     test = notification.reason is Reason.TEST
     custom = dict(facts(message)) | {
-        "Users feel": message.users_feel,
+        "Users feel": felt(message),
         "Cause": message.cause,
         "Changed": list(message.changed),
         "Hops": hop_table(message.hops),

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from canary.core.finding import Severity
 from canary.core.notification import Message, Notification, Reason
 from canary.core.observation import Json
-from canary.notify.text import facts, headline, hop_table, links, mark, since
+from canary.notify.text import facts, felt, headline, hop_table, links, mark, since
 
 _MOST_HEADER = 150
 _MOST_SECTION = 2900
@@ -42,13 +42,13 @@ _SEVERITY_SIGNS = {Severity.CRITICAL: "\N{LARGE RED CIRCLE}", Severity.WARNING: 
 
 def fallback(notification: Notification) -> str:
     message = notification.message
-    return escaped(f"{headline(notification)}\n{message.users_feel}\n{message.where}", _MOST_TEXT)
+    return escaped(f"{headline(notification)}\n{felt(message)}\n{message.where}", _MOST_TEXT)
 
 
 def blocks(notification: Notification) -> list[Json]:
     """The whole message as it stands now."""
     message = notification.message
-    fixed = [_header(notification), section(f"*{escaped(message.users_feel, _MOST_FEEL)}*"), _fields(message)]
+    fixed = [_header(notification), section(f"*{escaped(felt(message), _MOST_FEEL)}*"), _fields(message)]
     last = [_context(notification, shortened=True)]
     fitting: list[Json] = []
     wanted = list(_more(message))
@@ -62,7 +62,8 @@ def update(notification: Notification) -> list[Json]:
     """What has changed, for the thread: the message above it already says all."""
     message = notification.message
     text = f"{_sign(notification)} *{escaped(mark(notification), _MOST_FIELD)}* at {_when(notification)}\n"
-    lines = [message.users_feel, *(f"{name}: {value}" for name, value in facts(message)), *message.changed]
+    known = dict(facts(message))
+    lines = [felt(message), *(f"{name}: {known[name]}" for name in ("Where", "Observed") if name in known)]
     return [section(text + escaped("\n".join([*lines, *message.notes]), _MOST_SECTION - len(text)))]
 
 

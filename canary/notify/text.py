@@ -10,6 +10,7 @@ from rich.cells import cell_len
 
 from canary.core.notification import HopRow, Message, Notification, Reason
 from canary.core.units import format_duration
+from canary.notify.tidy import cut
 
 _MARKS: Mapping[Reason, str] = MappingProxyType(
     {
@@ -24,7 +25,7 @@ _MARKS: Mapping[Reason, str] = MappingProxyType(
         Reason.TEST: "TEST",
     }
 )
-_MOST_HOP_COLUMNS = 28
+_MOST_HOP, _MOST_STATUS, _MOST_SAID = 28, 10, 60  # characters of a cell
 
 
 def headline(notification: Notification) -> str:
@@ -37,6 +38,11 @@ def mark(notification: Notification) -> str:
     message = notification.message
     words = _MARKS.get(notification.reason, notification.reason.value)
     return words.format(severity=message.severity.value.upper(), age=age(notification))
+
+
+def felt(message: Message) -> str:
+    """What users feel, or felt: nobody is to run for what is over."""
+    return message.users_feel if message.firing else f"It is over. It was: {message.users_feel}"
 
 
 def age(notification: Notification) -> str:
@@ -84,8 +90,8 @@ def hop_table(rows: Sequence[HopRow]) -> str:
 def _cells(row: HopRow) -> tuple[str, ...]:
     share = "" if row.reasoning_share is None else f"{row.reasoning_share:.0%}"
     silence = "" if row.longest_silence_s is None else format_duration(row.longest_silence_s)
-    hop = row.hop if len(row.hop) <= _MOST_HOP_COLUMNS else f"{row.hop[: _MOST_HOP_COLUMNS - 1]}…"
-    return (hop, row.status, _or_never(row.first_token_s), _or_never(row.first_visible_s), silence, share, row.said)
+    first = (_or_never(row.first_token_s), _or_never(row.first_visible_s))
+    return (cut(row.hop, _MOST_HOP), cut(row.status, _MOST_STATUS), *first, silence, share, cut(row.said, _MOST_SAID))
 
 
 def _or_never(seconds: float | None) -> str:
@@ -102,7 +108,7 @@ def plain(notification: Notification) -> str:
     message = notification.message
     parts = [
         headline(notification),
-        message.users_feel,
+        felt(message),
         "\n".join([*(f"{name}: {value}" for name, value in facts(message)), f"Since: {since(message.since)}"]),
         message.cause,
         _listed("Changed", message.changed),

@@ -66,7 +66,7 @@ def test_weekdays_are_those_of_crontab(field, days):
     ],
 )
 def test_what_crontab_does_not_know_is_refused(expression, says):
-    with pytest.raises(ValueError, match="cron|weekday|minute|day of the month|never due") as error:
+    with pytest.raises(ValueError, match=r"cron|weekday|minute|day of the month|never due") as error:
         trigger_of(Cron(expression=expression))
     assert says in str(error.value)
 

@@ -46,7 +46,8 @@ def test_engine_down_is_one_page():
                 world.see(*ALL_WELL, pipeline=name, probe=probe)
     assert world.told == ["on-call opened", "on-call resolved"]
     assert world.known.incidents == ()
-    assert world.messages[-1].firing is False
+    last = world.messages[-1]
+    assert (last.firing, last.pipelines, last.probes) == (False, ("chat", "stage"), ("heavy", "long", "tiny"))
     assert world.page.resolved_at == world.now
 
 
@@ -331,13 +332,35 @@ def test_worse_at_once_wider_every_five_minutes_better_every_hour():
 
 
 def test_nothing_is_called_better_while_the_end_is_near():
-    world = World(rules=rules(pipeline("chat"), pipeline("stage", hops=("browser", "web", "litellm", "vllm"))))
-    web = {"pipeline": "stage", "hops": ("browser", "web", "litellm", "vllm")}
+    """The first pipeline is through while the other one recovers, and fewer hops are affected for that moment."""
+    short = ("browser", "ui", "litellm", "vllm")
+    world = World(rules=rules(pipeline("chat"), pipeline("stage", hops=short)))
     for letter in "FFPP":
         world.tick(60)
         world.see(" | ".join(f"{hop} {letter}" for hop in HOPS[1:]))
-        world.see(f"web {letter} | litellm {letter} | vllm {letter}", **web)
+        world.see(f"ui {letter} | litellm {letter} | vllm {letter}", pipeline="stage", hops=short)
     assert world.told == ["on-call opened", "on-call resolved"]
+    assert world.withheld == ["on-call nothing_new", "on-call settling"]
+
+
+def test_better_is_told_where_the_end_is_not_near():
+    web = ("browser", "web", "litellm", "vllm")
+    world = World(rules=rules(pipeline("chat"), pipeline("stage", hops=web)))
+    for chat, stage in ("FF", "FF", "PF", "PF", "PF"):
+        world.tick(400)
+        world.see(" | ".join(f"{hop} {chat}" for hop in HOPS[1:]))
+        world.see(f"web {stage} | litellm {stage} | vllm {stage}", pipeline="stage", hops=web)
+    assert world.told == ["on-call opened", "on-call worse", "on-call better"]
+
+
+def test_a_second_outage_that_was_silenced_has_no_end_to_tell():
+    world = World()
+    often(world, "FFPP")
+    world.rules = rules(silences=(silence(0, 99999),))
+    often(world, "FFPP", every_s=900.0)
+    assert world.told == ["on-call opened", "on-call resolved"]
+    assert set(world.withheld) == {"on-call silenced", "on-call never_announced"}
+    assert world.open_pages() == []
 
 
 @pytest.mark.parametrize(

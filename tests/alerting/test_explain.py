@@ -4,7 +4,7 @@ from datetime import timedelta
 import pytest
 
 from canary.alerting.explain import explain_finding, explain_incident, explain_page, lines
-from canary.core.route import Match, Maintenance, Route, Silence
+from canary.core.route import Maintenance, Match, Route, Silence
 from canary.core.schedule import Once
 from tests.fakes.alerts import NOW, World, often, policy, rules, run
 

@@ -16,7 +16,9 @@ SHORT = {State.OK: "-", State.PENDING: "p", State.FIRING: "F", State.RECOVERING:
 
 def seen(letter):
     status = LETTERS[letter]
-    return Seen(key=KEY, cause="c", status=status, finding=FINDING if status is Status.FAIL else None)
+    return Seen(
+        key=KEY, cause="c", status=status, severity=FINDING.severity, finding=FINDING if status is Status.FAIL else None
+    )
 
 
 def walk(letters, policy, *, every_s=60.0):

@@ -10,12 +10,16 @@ from canary.core.deploy import Deploy
 from canary.core.finding import Severity
 from canary.core.history import Past
 from canary.core.measurement import Fingerprint
+from canary.core.stream import VisibleDelta
 from canary.core.verdict import Status, Verdict
 from tests.fakes.alerts import NOW, SEEN, World, often, pipeline, policy, rules, run, verdicts
 
 LATE = {"observed": 31.0, "limit": 20.0, "unit": "s"}
 CHAIN = "ui F | agent F | litellm P | vllm P"
 AT_ONCE = policy(fail=1, of=1, recover=1)
+
+
+SEEN_TEXT = "".join(event.text for event in SEEN.observation.events if isinstance(event, VisibleDelta))
 
 
 def first_message(*groups, **more):
@@ -55,6 +59,14 @@ def test_the_table_has_every_hop_of_the_run_from_the_user_down():
 def test_the_table_shows_the_form_of_the_request_that_failed():
     groups = (verdicts("ui P | agent P"), verdicts("ui F | agent P", variant="budget"))
     assert [(row.hop, row.status) for row in first_message(*groups).hops] == [("ui", "FAIL"), ("agent", "PASS")]
+
+
+def test_and_not_another_one_that_came_later():
+    seen = run(verdicts("ui F | agent P"))
+    other = replace(seen.results[-1], variant="other", measurement=replace(SEEN.measurement, time_to_first_token_s=9.0))
+    world = World(rules=rules(policy=AT_ONCE))
+    world.conclude(replace(seen, results=(*seen.results, other)))
+    assert [row.first_token_s for row in world.messages[0].hops] == [1.0, 1.0]
 
 
 def test_without_a_run_the_table_has_the_evidence():
@@ -115,7 +127,7 @@ def test_with_leave_there_is():
     world.conclude(run(SECRET), repeat=lambda finding: f"curl {finding.origin} 'the prompt'")
     (message,) = world.messages
     assert "answer F" in message.cause
-    assert message.content == "a" * len(message.content) or message.content
+    assert message.content == SEEN_TEXT[:2000]
     assert message.repeat == "curl ui 'the prompt'"
 
 
@@ -162,7 +174,7 @@ BOTH = {("ui", "plain"): (past("a"),), ("agent", "plain"): (past("a"),)}
         pytest.param(BOTH, {}, (), id="not said any more"),
         pytest.param(BOTH, {"model": "a", "litellm_version": "1.2"}, (), id="not said before"),
         pytest.param(
-            {("ui", "plain"): (past("a"), past("b", clean=False))}, {"model": "b"}, ("model a -> b",), id="since in order"
+            {("ui", "plain"): (past("a"), past("b", clean=False))}, {"model": "b"}, ("model a -> b",), id="in order"
         ),
         pytest.param({("ui", "plain"): (past("a", clean=False),)}, {"model": "b"}, (), id="never in order"),
         pytest.param({("ui", "other"): (past("a"),)}, {"model": "b"}, (), id="of another form"),
@@ -210,6 +222,7 @@ def test_a_deploy_after_it_began():
 def test_notes_name_the_others():
     world = World(rules=rules(policy=policy(fail=1, of=1, recover=2, remind_s=60.0)))
     world.see("ui F | agent F | litellm F | vllm F")
+    world.now += timedelta(seconds=1)
     world.see(verdicts("ui F | agent F | litellm F | vllm F"), probe="tiny")
     lost = verdicts("vllm F", "budget", subject="b"), verdicts("ui F | agent F | litellm F | vllm F")
     world.see(*lost, probe="long")
@@ -234,7 +247,7 @@ WITH_NUMBERS = Verdict(
 )
 
 
-@pytest.mark.parametrize(("check", "reason"), FEELINGS, ids=lambda part: str(part))
+@pytest.mark.parametrize(("check", "reason"), FEELINGS, ids=str)
 def test_every_feeling_is_a_sentence(check, reason):
     sentence = feeling(finding_of(check, reason or "anything"), WITH_NUMBERS)
     assert sentence.endswith(".")

@@ -31,7 +31,7 @@ def brief(found):
 def said(second, *, first="ui F | agent F | litellm P | vllm P", **more):
     incident = incident_of(*((first,) if isinstance(first, str) else first))
     groups = (second,) if isinstance(second, str) else second
-    found = sightings(run(*groups, id="r2", **more), (incident,), RULES)
+    found = sightings(run(*groups, run_id="r2", **more), (incident,), RULES)
     return [brief(each) for each in found if each.seen.key.check != BLIND or "cut_short" in more]
 
 
@@ -161,7 +161,7 @@ def test_of_two_incidents_that_a_finding_could_continue(states, ages, taken):
         replace(each, state=state, since=NOW - age * MINUTE)
         for each, state, age in zip((ui, agent), states, ages, strict=True)
     )
-    found = sightings(run("ui F | agent F | litellm F | vllm P", id="r9"), both, RULES)
+    found = sightings(run("ui F | agent F | litellm F | vllm P", run_id="r9"), both, RULES)
     assert [each.incident.key.origin for each in found if each.seen.status is Status.FAIL] == [taken]
     assert [each.seen.status for each in found if each.seen.status is not Status.FAIL] == [Status.UNKNOWN]
 
@@ -195,6 +195,12 @@ def test_not_blind_where_any_check_can_tell():
 
 def test_a_hop_that_the_run_did_not_ask_is_not_blind():
     assert sightings(run("litellm P | vllm P"), (), RULES) == ()
+
+
+def test_a_hop_of_which_nothing_was_asked_is_not_blind():
+    seen = run("litellm P | vllm P")
+    unjudged = replace(seen, results=tuple(replace(each, verdicts=()) for each in seen.results))
+    assert sightings(unjudged, (), RULES) == ()
 
 
 def test_blindness_ends_with_the_first_verdict_at_its_hop():

@@ -21,6 +21,7 @@ from canary.notify.pagerduty import PagerDutyOptions
 from canary.notify.slack import SlackOptions
 from canary.notify.slack_webhook import SlackWebhookOptions
 from canary.notify.webhook import WebhookOptions
+from canary.store.database import url_of
 from tests.config.conftest import SECRET
 
 GOOD = Path(__file__).parent / "good"
@@ -133,7 +134,7 @@ def test_the_daemon_itself(plan: Plan):
     assert plan.service == Service(
         listen=Listen(host="::", port=80, token=KEY, public_url="https://canary.example.com"),
         storage=Storage(
-            url=Secret(f"sqlite:///{GOOD.absolute()}/data/canary.db?mode=x"),
+            url=Secret(f"sqlite:///{GOOD.absolute()}/data/canary.db"),
             keep_days=1.5,
             keep_runs=10,
             keep_bytes=2 * 1024**3,
@@ -246,3 +247,20 @@ def test_of_a_server_the_user_is_not_shown(tmp_path: Path, env: dict[str, str]):
     text = 'storage: {url: "postgresql://u:${env:PASSWORD}@db:5433/c?ssl=require"}'
     line = describe(load_plan([write(tmp_path, a=text)], env=env))[-1]
     assert "history in postgresql://db:5433/c, up to 90 days" in line
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "sqlite:///canary.db",
+        "sqlite:////var/lib/canary/a b.db",
+        "postgresql://db/canary",
+        "postgresql://u:${env:PASSWORD}@db:5433/canary?sslmode=require",
+        "postgresql://u:${env:PASSWORD}@[::1]/canary",
+        "${env:DATABASE}",
+    ],
+)
+def test_the_store_takes_every_url_that_a_config_may_say(tmp_path: Path, env: dict[str, str], url: str):
+    env = env | {"DATABASE": "postgresql://u:p%40w@db/canary"}
+    plan = load_plan([write(tmp_path, a=f'storage: {{url: "{url}"}}')], env=env)
+    assert url_of(plan.service.storage.url.reveal()).database

@@ -254,6 +254,21 @@ def test_more_tokens_than_allowed():
 
 
 @pytest.mark.parametrize(
+    ("schedule", "kinds"),
+    [
+        pytest.param(Every(seconds=3600.0), [LintKind.NEVER_RUN, LintKind.OVER_TOKEN_LIMIT], id="on schedule"),
+        pytest.param(None, [LintKind.OVER_TOKEN_LIMIT], id="on demand it runs all the same"),
+    ],
+)
+def test_a_probe_that_costs_more_than_a_run_may(schedule: Schedule | None, kinds: list[str]):
+    lints = found(hop("a"), assignments=(Assignment(probe=PROBE, schedule=schedule),), tokens_per_run=1299)
+    assert kinds == [kind for kind, _, _ in lints]
+    never = "it never runs on schedule: a run may take 1300 tokens as a rule, and tokens_per_run is 1299"
+    assert schedule is None or lints[0][1:] == ("ask", never)
+    assert found(hop("a"), assignments=(Assignment(probe=PROBE, schedule=schedule),), tokens_per_run=1300) == []
+
+
+@pytest.mark.parametrize(
     ("name", "lints"),
     [
         pytest.param("canary.minimal.yaml", [], id="minimal"),

@@ -2,15 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
-from canary.config.receiver_rules import extra_problems
 from canary.config.receivers import SECTIONS, public_urls, section_of
-from canary.config.source import Document
-from canary.config.view import View
 from canary.core.secret import Secret
 from canary.notify import NOTIFIERS
 from canary.notify.kind import NotifierKind
@@ -45,8 +41,8 @@ class OddOptions:
 GOOD = {"token": Secret("t"), "url": Secret("https://a.example.com"), "api_url": "http://b", "channel": "#c"}
 
 
-def kind(options: type, extra: str | None = None) -> NotifierKind:
-    return NotifierKind(summary="A test", options=options, send=send, extra=extra)
+def kind(options: type) -> NotifierKind:
+    return NotifierKind(summary="A test", options=options, send=send)
 
 
 def test_every_type_of_option_has_a_form():
@@ -82,26 +78,3 @@ def test_a_type_without_a_form_is_an_error_at_import():
 def test_every_notifier_has_a_section_that_says_what_it_is(name: str):
     assert SECTIONS[name].__doc__
     assert set(public_urls(name)) <= set(SECTIONS[name].model_fields)
-
-
-@pytest.mark.parametrize(
-    ("extra", "problems"),
-    [
-        pytest.param(None, [], id="none needed"),
-        pytest.param("json", [], id="installed"),
-        pytest.param(
-            "no_such_module",
-            [
-                (
-                    "canary.yaml: receivers: found what is not installed, expected the extra no_such_module "
-                    "(pip install 'reasoning-canary[no_such_module]')"
-                )
-            ],
-            id="not installed",
-        ),
-    ],
-)
-def test_a_missing_extra_is_found_before_it_is_needed(extra: str | None, problems: list[str]):
-    document = Document(file="canary.yaml", folder=Path())
-    found = extra_problems(View(document, {}).at("receivers"), kind(AllOptions, extra))
-    assert problems == [str(problem) for problem in found]

@@ -56,16 +56,17 @@ def test_every_label_of_every_metric_is_counted():
 
 
 def test_ten_thousand_hops_are_refused(tmp_path: Path, env: dict[str, str]):
-    for index in range(20):
-        hops = "".join(f"\n      - {{name: h{hop}, url: 'http://h/v1', model: m}}" for hop in range(500))
-        text = f"pipelines:\n  - name: p{index}\n    hops:{hops}\n    probes: [{{use: quick}}]\n"
-        (tmp_path / f"{index:02}.yaml").write_text(text, encoding="utf-8")
+    hops = "".join(f"\n      - {{name: h{hop}, url: 'http://h/v1', model: m}}" for hop in range(500))
+    for file in range(4):
+        others = "".join(f"\n  - {{<<: *first, name: p{file}.{index}}}" for index in range(1, 5))
+        first = f"  - &first\n    name: p{file}\n    probes: [{{use: quick}}]\n    hops:{hops}"
+        (tmp_path / f"{file}.yaml").write_text(f"pipelines:\n{first}{others}\n", encoding="utf-8")
     with pytest.raises(ConfigError) as caught:
         load_plan([tmp_path], env=env)
     total, here = re.findall(r"\d+(?:,\d+)+", str(caught.value))[:2]
     assert int(total.replace(",", "")) == 20 * int(here.replace(",", "")) > 1_000_000
     assert str(caught.value) == (
-        f"{tmp_path}/00.yaml:2: pipelines[0]: found {total} time series in the whole config, {here} of them here, "
+        f"{tmp_path}/0.yaml:3: pipelines[0]: found {total} time series in the whole config, {here} of them here, "
         "expected at most 250,000 (each hop, probe and budget multiplies them: "
         "probe fewer hops, or split the config over several canaries)"
     )

@@ -69,9 +69,7 @@ def test_the_jitter_is_the_same_in_every_process_and_another_at_every_beat():
     ],
 )
 def test_the_first_beat(age_s, opens, within):
-    beats = [
-        first_beat_s(f"pipeline {n}\tprobe", Every(seconds=3600.0), age_s=age_s, opens=opens) for n in range(200)
-    ]
+    beats = [first_beat_s(f"pipeline {n}\tprobe", Every(seconds=3600.0), age_s=age_s, opens=opens) for n in range(200)]
     assert within[0] <= min(beats) <= max(beats) <= within[1]
 
 

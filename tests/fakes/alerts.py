@@ -1,4 +1,4 @@
-"""A world in which runs happen and time passes, for the tests of alerting: nothing in it but what `canary.alerting` says.
+"""A world in which runs happen and time passes; nothing is decided in it but by `canary.alerting`.
 
 Chains are written from the user down, as in the tests of localise: `ui F | agent F | litellm P | vllm P`.
 """
@@ -10,8 +10,8 @@ from canary.alerting import Known, Rules, acknowledge, after, conclude, retire, 
 from canary.checks.localise import localise
 from canary.core.finding import HopVerdict
 from canary.core.incident import State
-from canary.core.route import Policy, Receiver, Route
 from canary.core.route import Match as Matched
+from canary.core.route import Policy, Receiver, Route
 from canary.core.run import HopResult, Run
 from canary.core.spec import Assignment, BudgetTest, Hop, Pipeline, Probe
 from canary.core.timeout import Clock, Timeout, TimerPhase
@@ -76,7 +76,7 @@ def verdicts(chain, check="visible_content", *, subject=None, variant="plain", r
     return found
 
 
-def run(*groups, id="r1", pipeline="chat", probe="heavy", hops=HOPS, at=NOW, cut_short=None, measured=SEEN):
+def run(*groups, run_id="r1", pipeline="chat", probe="heavy", hops=HOPS, at=NOW, cut_short=None, measured=SEEN):
     """Each group: a chain of `visible_content`, or what `verdicts` made of another check."""
     found = [each for group in groups for each in (verdicts(group) if isinstance(group, str) else group)]
     results = {}
@@ -84,7 +84,7 @@ def run(*groups, id="r1", pipeline="chat", probe="heavy", hops=HOPS, at=NOW, cut
         results.setdefault((each.hop, each.variant), []).append(each.verdict)
     order = [name for name in reversed(hops) if any(hop == name for hop, _ in results)]
     return Run(
-        id=id,
+        id=run_id,
         pipeline=pipeline,
         probe=probe,
         started_at=at,
@@ -116,7 +116,7 @@ class World:
 
     def see(self, *groups, **more):
         self.runs += 1
-        return self.conclude(run(*groups, id=f"run-{self.runs}", at=self.now, **more))
+        return self.conclude(run(*groups, run_id=f"run-{self.runs}", at=self.now, **more))
 
     def conclude(self, seen, **more):
         return self._keep(conclude(seen, self.known, self.rules, self.now, **more))
@@ -176,7 +176,7 @@ class World:
 
 
 def often(world, pattern, *, every_s=60.0, **more):
-    """One run after another, with a tick before each: `F` and `P` of visible_content at vllm, `U` where nobody knows."""
+    """One run after another, with a tick before each: `F`, `P` or `U` of visible_content at all hops."""
     for letter in pattern:
         world.tick(every_s)
         world.see(" | ".join(f"{name} {letter}" for name in HOPS[1:]), **more)

@@ -47,20 +47,23 @@ def flaws(raw):
     if len(raw) > MOST_BYTES:
         return ["size"]
     event = json.loads(raw)
-    payload, found = event.get("payload", {}), []
+    found = []
     if event.get("routing_key") != ROUTING_KEY:
         found.append("'routing_key' is invalid")
     if event.get("event_action") not in ("trigger", "acknowledge", "resolve"):
         found.append("'event_action' is invalid")
     if not 1 <= len(event.get("dedup_key", "")) <= 255:
         found.append("'dedup_key' is invalid")
-    if event.get("event_action") == "trigger":
-        found += [f"'payload.{name}' is missing" for name in ("summary", "source", "severity") if not payload.get(name)]
-        if len(payload.get("summary", "")) > 1024:
-            found.append("'payload.summary' is too long")
-        if payload.get("severity") not in ("critical", "error", "warning", "info"):
-            found.append("'payload.severity' is invalid")
-        if datetime.fromisoformat(payload["timestamp"]).tzinfo is None:
-            found.append("'payload.timestamp' is invalid")
-        found += ["'links' is invalid" for link in event.get("links", []) if not link.get("href")]
-    return found
+    return found + (trigger_flaws(event) if event.get("event_action") == "trigger" else [])
+
+
+def trigger_flaws(event):
+    payload = event.get("payload", {})
+    found = [f"'payload.{name}' is missing" for name in ("summary", "source", "severity") if not payload.get(name)]
+    if len(payload.get("summary", "")) > 1024:
+        found.append("'payload.summary' is too long")
+    if payload.get("severity") not in ("critical", "error", "warning", "info"):
+        found.append("'payload.severity' is invalid")
+    if datetime.fromisoformat(payload["timestamp"]).tzinfo is None:
+        found.append("'payload.timestamp' is invalid")
+    return found + ["'links' is invalid" for link in event.get("links", []) if not link.get("href")]

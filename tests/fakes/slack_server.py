@@ -1,7 +1,7 @@
 """A Slack that refuses what the real one refuses: tokens, channels, Block Kit limits, sizes, rates.
 
-Limits: https://docs.slack.dev/reference/block-kit/blocks, https://docs.slack.dev/reference/methods/chat.postMessage; the
-one on all blocks together: https://github.com/slackapi/bolt-js/issues/2509. Lengths count UTF-16 units, as JavaScript
+Limits: https://docs.slack.dev/reference/block-kit/blocks, https://docs.slack.dev/reference/methods/chat.postMessage; on
+all blocks together: https://github.com/slackapi/bolt-js/issues/2509. Lengths count UTF-16 units, as JavaScript
 does, which is never fewer than characters.
 """
 
@@ -185,7 +185,9 @@ def text_flaw(text, *, kinds, most):
 
 def mentions(body):
     """Markup in a message that would do something: mention people, or link to where we did not want to."""
-    return [found for text in [body.get("text", ""), *mrkdwn(body.get("blocks", []))] for found in POWERFUL.findall(text)]
+    return [
+        found for text in [body.get("text", ""), *mrkdwn(body.get("blocks", []))] for found in POWERFUL.findall(text)
+    ]
 
 
 def mrkdwn(value):

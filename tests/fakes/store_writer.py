@@ -13,7 +13,7 @@ from canary.core.secret import Secret
 from canary.core.service import Storage
 from canary.core.verdict import Status
 from canary.store import open_store
-from tests.fakes.stored import NOTHING, after, conclusion_of, notification_of, run_of
+from tests.fakes.stored import NOTHING, after, conclusion_of, notification_of, run_of, transition_of
 
 
 async def write(path, life):
@@ -23,7 +23,8 @@ async def write(path, life):
             name = f"life{life}-{n}"
             run = run_of(name, after(seconds=n), status=Status.FAIL)
             told = notification_of(name, page_id=name, run_id=name)
-            concluded = replace(conclusion_of(name, after(seconds=n)), notifications=(told,))
+            changed = transition_of(name, run_id=name)
+            concluded = replace(conclusion_of(name), transitions=(changed,), notifications=(told,))
             await store.save_run(run, concluded if n % 3 else NOTHING, quiet=True)
             print(name, flush=True)
 

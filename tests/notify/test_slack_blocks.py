@@ -1,12 +1,11 @@
 import json
+from dataclasses import replace
 
 import pytest
 
+from canary.core.notification import Reason
 from canary.notify.slack_blocks import blocks, escaped, fallback, update
 from canary.notify.tidy import tidy
-from dataclasses import replace
-
-from canary.core.notification import Reason
 from tests.fakes.messages import TOLD, hostile, notification
 from tests.fakes.slack_server import flaw, mentions, size
 
@@ -18,8 +17,8 @@ def bodies(sent):
 
 
 @pytest.mark.parametrize("reason", TOLD)
-@pytest.mark.parametrize("times", [1, 2, 3, 10, 3000])
-@pytest.mark.parametrize("items", [0, 1, 60])
+@pytest.mark.parametrize("times", [1, 3, 300])
+@pytest.mark.parametrize("items", [0, 60])
 def test_hostile_text_keeps_to_the_limits_and_does_nothing(reason, times, items):
     for body in bodies(hostile(reason, times=times, items=items)):
         assert flaw(body) is None

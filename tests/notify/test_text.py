@@ -1,6 +1,7 @@
 from datetime import timedelta
 
 import pytest
+from rich.cells import cell_len
 
 from canary.core.notification import Reason
 from canary.notify.text import amount, headline, hop_table, plain
@@ -51,6 +52,10 @@ def test_what_is_not_known_is_not_said():
     assert "\n\n\n" not in text
 
 
+def test_what_is_over_is_told_in_the_past():
+    assert "\n\nIt is over. It was: People wait 60 s" in plain(notification(Reason.RESOLVED))
+
+
 def test_content_only_where_it_was_given():
     assert "the prompt" not in plain(notification())
     assert "the prompt" in plain(notification(content="the prompt"))
@@ -92,8 +97,6 @@ def test_no_hops_no_table():
 
 
 def test_columns_stand_below_each_other_whatever_the_script():
-    from rich.cells import cell_len
-
     lines = hop_table(HOPS).splitlines()
     starts = {
         cell_len(line[: line.index(word)]) for line, word in zip(lines[1:], ("FAIL", "FAIL", "PASS"), strict=True)

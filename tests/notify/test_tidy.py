@@ -1,4 +1,4 @@
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
@@ -55,6 +55,4 @@ def test_everything_has_an_end():
     ],
 )
 def test_only_what_a_browser_opens_is_a_link(url, expected):
-    from dataclasses import replace
-
     assert tidy(replace(MESSAGE, run_url=url)).run_url == expected

@@ -111,14 +111,9 @@ async def test_runs_as_nobody_in_a_read_only_folder_and_leaves_in_time(image: Im
     assert "Traceback" not in log
     assert sorted(path.name for path in image.app.iterdir()) == ["canary.yaml"]
     assert (image.data / "canary.db").stat().st_uid == UID
-    stored = subprocess.run(
-        [image.canary, "history", "--config", image.app / "canary.yaml", "--json"],
-        check=True,
-        capture_output=True,
-        text=True,
-        cwd=image.app,
-    )
-    assert "shutdown" in stored.stdout, stored.stdout
+    history = [image.canary, "history", "--config", image.app / "canary.yaml", "--json"]
+    shown = await asyncio.to_thread(subprocess.run, history, check=True, capture_output=True, text=True, cwd=image.app)
+    assert "shutdown" in shown.stdout, shown.stdout
 
 
 def test_the_image_holds_what_the_wheel_needs():

@@ -42,7 +42,7 @@ async def test_killed_at_any_moment(tmp_path):
     connection = sqlite3.connect(path)
     assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
-    per_run = "SELECT (SELECT count(*) FROM results WHERE run_id = id) FROM runs"
+    per_run = "SELECT (SELECT count(*) FROM results WHERE run_id = runs.id) FROM runs"
     assert set(connection.execute(per_run)) == {(2,)}, "a half run"
     told = {row[0] for row in connection.execute("SELECT notification_id FROM outbox")}
     connection.close()

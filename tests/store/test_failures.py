@@ -34,13 +34,17 @@ async def limit_pages(store, more):
         await connection.exec_driver_sql(f"PRAGMA max_page_count={pages + more}")
 
 
+async def save_many(store, count):
+    for n in range(count):
+        await store.save_run(run_of(f"r{n:02}", status=Status.FAIL), conclusion_of(), quiet=True)
+
+
 async def test_no_room(sqlite):
     async with open_store(sqlite) as store:
         await store.save_run(run_of("before"), NOTHING, quiet=True)
         await limit_pages(store, 2)
         with pytest.raises(StoreError, match=r"canary\.db has no room left: ") as caught:
-            for n in range(99):
-                await store.save_run(run_of(f"r{n:02}", status=Status.FAIL), conclusion_of(), quiet=True)
+            await save_many(store, 99)
         assert caught.value.kind is StoreTrouble.FULL
         stored = await ids(store)
         assert stored == ["before", *(f"r{n:02}" for n in range(len(stored) - 1))]
