@@ -1,4 +1,4 @@
-"""What a check may look at, for one request at one hop. A check reads nothing else: no config, no clock, no history.
+"""What a check may look at, for one request at one hop. A check reads nothing else: no config, no clock, no store.
 
 It also owns the rule that keeps checks from shouting over each other: where there was no usable answer, `reachable`
 says why, and every other check says UNKNOWN with the same reason.

@@ -101,7 +101,7 @@ class Withheld:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """`handle`: what the receiver needs to change or follow up its message (Slack: channel and ts), as JSON text.
+    """`handle`: what the notifier needs to change or follow up its message (Slack: channel and ts); its own affair.
 
     `note`: what did not work although the message arrived, like a picture.
     """

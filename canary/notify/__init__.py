@@ -10,55 +10,52 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from types import MappingProxyType
 
 import aiohttp
 
-from canary.core.notification import Delivery, Notification
+from canary.core.notification import Delivery, Notification, Rejected, Sent
 from canary.core.route import Receiver
 from canary.core.run import Run
 from canary.notify import alertmanager, apprise, pagerduty, slack, slack_webhook, webhook
 from canary.notify.kind import Errand, NotifierKind
-from canary.notify.redact import without_secrets
+from canary.notify.redact import flaw_of_secrets, without_secrets
 from canary.notify.sample import sample
 from canary.notify.tidy import tidy
 
-NOTIFIERS: Mapping[str, NotifierKind] = MappingProxyType(
-    {
-        "slack": NotifierKind(
-            summary="Slack as a bot: one message per page, edited as it changes, its history in the thread",
-            options=slack.SlackOptions,
-            send=slack.send,
-        ),
-        "slack_webhook": NotifierKind(
-            summary="Slack by an incoming webhook: a new message for each change",
-            options=slack_webhook.SlackWebhookOptions,
-            send=slack_webhook.send,
-        ),
-        "pagerduty": NotifierKind(
-            summary="PagerDuty Events API v2: trigger, acknowledge, resolve",
-            options=pagerduty.PagerDutyOptions,
-            send=pagerduty.send,
-        ),
-        "alertmanager": NotifierKind(
-            summary="Prometheus Alertmanager, API v2: one alert per page",
-            options=alertmanager.AlertmanagerOptions,
-            send=alertmanager.send,
-            refresh_s=60.0,  # it keeps alerts in memory only: after its restart they are there again within a minute
-        ),
-        "webhook": NotifierKind(
-            summary="Any HTTP endpoint: versioned JSON, signed with HMAC-SHA256",
-            options=webhook.WebhookOptions,
-            send=webhook.send,
-        ),
-        "apprise": NotifierKind(
-            summary="Whatever apprise reaches: mail, Teams, Telegram and some hundred more",
-            options=apprise.AppriseOptions,
-            send=apprise.send,
-            extra="apprise",
-        ),
-    }
-)
+NOTIFIERS: Mapping[str, NotifierKind] = {
+    "slack": NotifierKind(
+        summary="Slack as a bot: one message per page, edited as it changes, its history in the thread",
+        options=slack.SlackOptions,
+        send=slack.send,
+    ),
+    "slack_webhook": NotifierKind(
+        summary="Slack by an incoming webhook: a new message for each change",
+        options=slack_webhook.SlackWebhookOptions,
+        send=slack_webhook.send,
+    ),
+    "pagerduty": NotifierKind(
+        summary="PagerDuty Events API v2: trigger, acknowledge, resolve",
+        options=pagerduty.PagerDutyOptions,
+        send=pagerduty.send,
+    ),
+    "alertmanager": NotifierKind(
+        summary="Prometheus Alertmanager, API v2: one alert per page",
+        options=alertmanager.AlertmanagerOptions,
+        send=alertmanager.send,
+        refresh_s=60.0,  # it keeps alerts in memory only: after its restart they are there again within a minute
+    ),
+    "webhook": NotifierKind(
+        summary="Any HTTP endpoint: versioned JSON, signed with HMAC-SHA256",
+        options=webhook.WebhookOptions,
+        send=webhook.send,
+    ),
+    "apprise": NotifierKind(
+        summary="Whatever apprise reaches: mail, Teams, Telegram and some hundred more",
+        options=apprise.AppriseOptions,
+        send=apprise.send,
+        extra="apprise",
+    ),
+}
 
 
 async def deliver(
@@ -74,10 +71,24 @@ async def deliver(
 
     `run`: the run that showed the finding, where it is at hand: notifiers that can, attach its waterfall.
     """
-    kind = NOTIFIERS[receiver.kind]
-    harmless = replace(notification, message=tidy(notification.message))
-    errand = Errand(notification=harmless, now=now, handle=handle, run=run)
-    return without_secrets(await kind.send(errand, receiver.options, session), receiver.options)
+    if flaw := flaw_of_secrets(receiver.options):
+        return Rejected(why=flaw)
+    errand = Errand(
+        notification=replace(notification, message=tidy(notification.message)),
+        now=now,
+        handle=_own(handle, receiver),
+        run=run,
+    )
+    outcome = await NOTIFIERS[receiver.kind].send(errand, receiver.options, session)
+    if isinstance(outcome, Sent) and outcome.handle is not None:
+        outcome = replace(outcome, handle=f"{receiver.kind} {outcome.handle}")
+    return without_secrets(outcome, receiver.options)
+
+
+def _own(handle: str | None, receiver: Receiver) -> str | None:
+    """A receiver may have become one of another kind while the page was open."""
+    kind, _, rest = (handle or "").partition(" ")
+    return rest if kind == receiver.kind else None
 
 
 async def notify_test(receiver: Receiver, *, session: aiohttp.ClientSession, now: datetime) -> Delivery:

@@ -20,6 +20,13 @@ def without_secrets(delivery: Delivery, options: object) -> Delivery:
     return replace(delivery, note=said) if isinstance(delivery, Sent) else replace(delivery, why=said)
 
 
+def flaw_of_secrets(options: object) -> str | None:
+    """No header and no URL can hold a line break, and a secret read from a file may."""
+    if all(secret.reveal().isprintable() for secret in _secrets(options)):
+        return None
+    return "a secret of this receiver holds a line break or another control character"
+
+
 def _texts(options: object) -> Iterator[str]:
     for secret in _secrets(options):
         value = secret.reveal()

@@ -6,9 +6,11 @@ ones are read in addition, as many as are missing. Both are walks along an index
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Row as Found
@@ -57,18 +59,21 @@ def past_of(row: Found[Any]) -> Past:
     return Past(
         run_id=row.run_id,
         at=row.at,
-        values=decode(Numbers, row.numbers),
-        fingerprint=decode(Fingerprint, row.fingerprint),
+        values=json.loads(row.numbers),
+        fingerprint=_fingerprint(row.fingerprint),
         clean=row.clean,
     )
+
+
+@lru_cache(maxsize=256)
+def _fingerprint(text: str) -> Fingerprint:
+    """The same one answers thousands of times."""
+    return decode(Fingerprint, text)
 
 
 def pasts_of(found: Sequence[tuple[Place, Rows]]) -> dict[Place, tuple[Past, ...]]:
     """Newest last. The work of reading them, for a thread."""
     return {place: tuple(past_of(row) for row in reversed(rows)) for place, rows in found}
-
-
-Numbers = dict[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

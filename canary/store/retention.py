@@ -54,6 +54,8 @@ _UNSENT_PAGES = select(OUTBOX.c.page_id).where(text("outbox.state = 'queued'"))
 
 async def prune(database: Database, storage: Storage, now: datetime) -> Pruned:
     before = now - timedelta(days=storage.keep_days)
+    if database.is_sqlite:
+        await _empty_log(database)
     transcripts = await _transcripts(database, storage.keep_bytes)
     runs = await _repeat(database, _some(RUNS, _old_runs(await _cut(database, before, storage.keep_runs))))
     counts = dict.fromkeys(("incidents", "pages", "notifications", "others"), 0)
@@ -136,19 +138,26 @@ async def _repeat(database: Database, statement: Delete) -> int:
     return total
 
 
+async def _empty_log(database: Database) -> None:
+    """Deleting takes room too: on a full disk, this is where it is to be had."""
+    async with database.writing() as connection:
+        await _script(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
+
+
 async def _give_back(database: Database) -> None:
     """Free pages go back to the file system."""
     free = 1
     while free:
         async with database.writing() as connection:
-            await _step(connection)
+            await _script(connection, f"PRAGMA incremental_vacuum({_PAGES_A_STEP})")
             free = int(await connection.scalar(text("PRAGMA freelist_count")) or 0)
 
 
-async def _step(connection: AsyncConnection) -> None:
-    """Each page is freed by reading one more row, and a row without columns is read by a script only.
+async def _script(connection: AsyncConnection, statement: str) -> None:
+    """Commits what was begun, which is nothing yet, and reads all rows of what is a transaction of its own.
 
-    A script commits what was begun, which is nothing yet, and then is a transaction of its own.
+    Both matter: a checkpoint is refused within a transaction, and each row of a vacuum, which has no columns and which
+    SQLAlchemy would not read, is one page set free.
     """
     driver: Any = (await connection.get_raw_connection()).driver_connection
-    await driver.executescript(f"PRAGMA incremental_vacuum({_PAGES_A_STEP})")
+    await driver.executescript(statement)

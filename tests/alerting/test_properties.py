@@ -103,7 +103,7 @@ def check_messages(world):
     return [key for key, runs_on in running.items() if runs_on]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(story=stories, settled_policy=POLICIES)
 def test_any_story(story, settled_policy):
     world = World(rules=plan("full", settled_policy))
@@ -126,7 +126,7 @@ def test_any_story(story, settled_policy):
     assert {each.before for each in world.transitions if each.event == "gone"} <= {*ACTIVE, State.PENDING}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(story=stories, count=st.integers(1, 8))
 def test_unknown_changes_nothing(story, count):
     """Except that a monitor that is blind says so."""
@@ -142,7 +142,7 @@ def test_unknown_changes_nothing(story, count):
             assert replace(each, unknowns=0) == replace(before[each.id], unknowns=0)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(pattern=st.text(alphabet="FPU", min_size=20, max_size=50), fail=st.integers(1, 2), recover=st.integers(1, 2))
 def test_messages_are_few_whatever_one_probe_sees(pattern, fail, recover):
     """Three, until it has been quiet for half an hour; so five within an hour. And one for how it ended."""
@@ -159,7 +159,7 @@ def test_messages_are_few_whatever_one_probe_sees(pattern, fail, recover):
     assert world.known.incidents == ()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(story=stories, settled_policy=POLICIES)
 def test_the_same_story_is_the_same_to_the_last_id(story, settled_policy):
     one, two = (World(rules=plan("full", settled_policy)) for _ in range(2))

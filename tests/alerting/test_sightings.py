@@ -81,6 +81,16 @@ def test_a_failure_explained_by_another_finding_is_not_cured():
     assert said(both, first=first) == ["visible_content@litellm UNKNOWN", "+budget@litellm FAIL"]
 
 
+def test_nor_is_one_that_still_fails_in_another_form():
+    first = (verdicts("litellm F | vllm P", variant="short"),)
+    second = [
+        verdicts("litellm P | vllm P", variant="short"),
+        verdicts("litellm F | vllm P", "budget", subject="b"),
+        verdicts("litellm F | vllm P"),
+    ]
+    assert said(second, first=first) == ["visible_content@litellm UNKNOWN", "+budget@litellm FAIL"]
+
+
 VARIANTS = {
     "its own form passes": ({"budget": "P", "plain": "P"}, "PASS"),
     "its own form passes, the other is unknown": ({"budget": "P", "plain": "U"}, "PASS"),

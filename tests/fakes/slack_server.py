@@ -50,6 +50,7 @@ class SlackServer:
         self.lost = 0  # so many next posts are taken, and their replies lost
         self.uploads: dict[str, bytes] = {}
         self.scopes = {"chat:write", "files:write"}
+        self.full = False  # no room for files
         self.url = ""
 
     @asynccontextmanager
@@ -115,6 +116,8 @@ class SlackServer:
 
     async def take_file(self, request):
         self.uploads[request.match_info["file"]] = await request.read()
+        if self.full:
+            return web.Response(status=507)
         return web.Response(text="OK - 123")
 
     async def files_completeUploadExternal(self, request):  # noqa: N802

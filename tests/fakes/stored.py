@@ -150,7 +150,7 @@ def conclusion_of(run_id="r1", at=NOON):
 NOTHING = Conclusion()
 
 
-async def fill(store, count, *, hops=("vllm", "litellm"), every_s=300.0, begin=NOON, **more):
+async def fill(store, count, *, hops=("vllm", "litellm"), every_s=300.0, begin=NOON, prefix="f", **more):
     """Many equal runs in one transaction, one `every_s`."""
     made = record(run_of("?", hops=hops, **more), quiet=True, keep=Keep(most_bytes=0, passed_every=10**9))
     async with store.database.writing() as connection:
@@ -160,7 +160,8 @@ async def fill(store, count, *, hops=("vllm", "litellm"), every_s=300.0, begin=N
         for start in range(0, count, 5000):
             numbers = range(start, min(start + 5000, count))
             runs = [
-                made.run | {"id": f"f{n:07}", "started_at": begin + timedelta(seconds=n * every_s)} for n in numbers
+                made.run | {"id": f"{prefix}{n:07}", "started_at": begin + timedelta(seconds=n * every_s)}
+                for n in numbers
             ]
             await connection.execute(RUNS.insert(), runs)
             rows = [

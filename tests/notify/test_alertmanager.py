@@ -79,5 +79,6 @@ async def test_the_handle_is_what_was_sent(session):
         outcome = await deliver(receiver, notification(), session=session, now=NOW)
         request = server.requests[0]
     assert isinstance(outcome, Sent)
-    assert json.loads(outcome.handle) == request.json[0]["labels"]
+    assert outcome.handle.startswith("alertmanager {")
+    assert json.loads(outcome.handle.removeprefix("alertmanager ")) == request.json[0]["labels"]
     assert request.headers["authorization"] == "Bearer t0ken"

@@ -1,7 +1,11 @@
+import ssl
 from datetime import UTC, datetime
 from email.utils import format_datetime
 
+import aiohttp
 import pytest
+import trustme
+from aiohttp.abc import AbstractResolver
 
 from canary.core.notification import Rejected, RetryLater, Sent
 from canary.notify.http import HttpReply, HttpRequest, attempted, by_status, post, retry_after_s
@@ -82,3 +86,28 @@ async def test_what_nobody_listed_is_our_own_bug():
 
     with pytest.raises(KeyError):
         await attempted(bug(), timeout_s=1)
+
+
+class NoSuchName(AbstractResolver):
+    async def resolve(self, host, port=0, family=0):
+        raise OSError(None, "no such name")
+
+    async def close(self):
+        pass
+
+
+async def test_a_name_that_nobody_knows():
+    connector = aiohttp.TCPConnector(resolver=NoSuchName())
+    async with aiohttp.ClientSession(connector=connector) as session:
+        outcome = await attempted(post(HttpRequest(url="http://s3cr3t.example/s3cr3t"), session), timeout_s=5)
+    assert outcome == RetryLater(why="the host's name is not known")
+
+
+async def test_a_certificate_that_nobody_trusts(session):
+    """It may be renewed: time can heal it."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    trustme.CA().issue_cert("127.0.0.1").configure_cert(context)
+    async with LlmServer(tls=context) as server:
+        outcome = await attempted(post(HttpRequest(url=server.url), session), timeout_s=5)
+    assert isinstance(outcome, RetryLater)
+    assert outcome.why.startswith("the certificate is not trusted: ")

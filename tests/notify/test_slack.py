@@ -81,7 +81,7 @@ async def test_a_message_that_is_gone_is_posted_anew(slack, tell):
 async def test_a_channel_that_the_config_changed_gets_a_message_of_its_own(slack, tell):
     handle = (await tell(notification(), channel="#llm-oncall")).handle
     outcome = await tell(notification(Reason.WORSE), channel="C0ONCALL", handle=handle)
-    assert json.loads(outcome.handle)["asked"] == "C0ONCALL"
+    assert json.loads(outcome.handle.removeprefix("slack "))["asked"] == "C0ONCALL"
     assert len(slack.posted) == 2
 
 
@@ -159,6 +159,13 @@ async def test_a_page_is_told_without_its_picture(slack, tell):
     outcome = await tell(notification(), run=drawn_run())
     assert isinstance(outcome, Sent)
     assert outcome.note == "the picture was not attached: missing_scope"
+
+
+async def test_an_upload_that_fails_is_no_failure(slack, tell):
+    slack.full = True
+    outcome = await tell(notification(), run=drawn_run())
+    assert isinstance(outcome, Sent)
+    assert outcome.note == "the picture was not attached: the file could not be uploaded"
 
 
 async def test_content_is_in_the_thread_only(slack, tell):

@@ -56,6 +56,11 @@ def test_what_is_in_it():
     assert "[CRITICAL]" not in reply["blocks"][0]["text"]["text"]
 
 
+def test_what_is_not_known_takes_no_block():
+    bare = notification(cause="", hops=(), changed=(), notes=(), repeat="", run_url=None, page_url=None)
+    assert [block["type"] for block in bodies(bare)[0]["blocks"]] == ["header", "section", "section", "context"]
+
+
 @pytest.mark.parametrize("message", [{"repeat": "curl " + "x" * 3000}, {"notes": ("n" * 900,) * 3, "cause": "&" * 900}])
 def test_what_does_not_fit_is_left_out_and_said(message):
     """Half a command is no command."""

@@ -32,7 +32,6 @@ from canary.core.secret import Secret
 from canary.core.stream import ReasoningForm, Violation, ViolationKind
 from canary.core.verdict import Status, Verdict
 from canary.store.codec import CodecError, decode, encode, pack, unpack
-from canary.store.history import Numbers
 from canary.store.record import Body, Findings
 from canary.store.rows import StoredResult
 from canary.wire.decode import decode as observed
@@ -49,6 +48,7 @@ from tests.fakes.stored import (
     transition_of,
 )
 
+Numbers = dict[str, float]
 MEASURED = result_of(GOOD).measurement
 STORED = [Measurement, Fingerprint, Numbers, Body, Findings, Incident, Page, Transition, Notification, Silence, Deploy]
 RESULT = StoredResult(hop="h", variant="v", measurement=MEASURED, verdicts=result_of(GOOD).verdicts, timeouts=(TIMER,))

@@ -1,6 +1,8 @@
 """What goes and what stays, however old."""
 
 from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +12,7 @@ from canary.core.incident import State
 from canary.core.notification import Reason, Sent, Withheld
 from canary.core.route import Match, Silence
 from canary.core.verdict import Status
-from canary.store import Pruned
+from canary.store import Pruned, open_store
 from tests.fakes.stored import (
     NOON,
     NOTHING,
@@ -69,8 +71,6 @@ async def test_with_a_run_goes_all_that_is_its_own(opened):
 
 async def test_transcripts_go_first_and_the_oldest_of_them(opened):
     store = await opened(keep_bytes=1)
-    async with store.database.reading() as connection:
-        del connection
     await save(store, *(run_of(name, after(minutes=n), status=FAIL, hops=("vllm",)) for n, name in enumerate("abc")))
     one = await _bytes(store) // 3
     store = replace(store, storage=replace(store.storage, keep_bytes=2 * one))
@@ -156,3 +156,37 @@ async def test_many_batches(opened):
     await fill(store, 250, every_s=1.0)
     assert (await store.prune(NOON)).runs == 240
     assert len(await store.runs()) == 10
+
+
+async def pages_of_file(store):
+    async with store.database.writing() as connection:
+        return (await connection.exec_driver_sql("PRAGMA page_count")).scalar()
+
+
+async def test_the_file_becomes_smaller_again(sqlite):
+    async with open_store(replace(sqlite, keep_runs=10)) as store:
+        empty = await pages_of_file(store)
+        await fill(store, 1000)
+        full = await pages_of_file(store)
+        await store.prune(NOON)
+        assert await pages_of_file(store) < empty + (full - empty) / 10
+
+
+async def test_months_change_nothing(sqlite):
+    """As many runs come as go; neither the file nor the log beside it grows."""
+    path = Path(sqlite.url.reveal().removeprefix("sqlite:///"))
+    sizes, logs = [], []
+    async with open_store(replace(sqlite, keep_days=30.0)) as store:
+        for month in range(6):
+            begin = after(days=30 * month)
+            await fill(store, 300, begin=begin, every_s=8640.0, prefix=f"m{month}-")
+            for n in range(3):
+                failed = run_of(f"m{month}-failed{n}", begin + timedelta(days=n), status=FAIL)
+                over = Conclusion(transitions=(transition_of(f"i{month}", begin),))
+                await store.save_run(failed, over, quiet=True)
+            await store.prune(begin + timedelta(days=30))
+            sizes.append(await pages_of_file(store))
+            logs.append(path.with_name("canary.db-wal").stat().st_size)
+    assert max(sizes[1:]) <= min(sizes[1:]) * 1.1
+    assert max(logs) <= 64 * 2**20
+    assert logs[-1] <= logs[1] * 1.1

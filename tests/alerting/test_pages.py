@@ -1,0 +1,58 @@
+from dataclasses import replace
+from datetime import timedelta
+
+from canary.alerting.incidents import ACTIVE
+from canary.alerting.pages import regroup
+from canary.core.incident import State
+from canary.core.route import Match, Silence
+from tests.fakes.alerts import NOW, World, often, policy, rules
+
+ALL_FAIL = "ui F | agent F | litellm F | vllm F"
+
+
+def firing(probe="heavy"):
+    world = World()
+    for _ in range(2):
+        world.see(ALL_FAIL, probe=probe)
+    (incident,) = world.known.incidents
+    assert incident.state in ACTIVE
+    return world.page, incident
+
+
+def test_one_member_follows_the_other_at_the_same_moment():
+    """The page stays open: nothing closed, and nothing opened again."""
+    page, first = firing()
+    _, second = firing("tiny")
+    (now,) = regroup((page,), (replace(first, state=State.OK), second), rules(), NOW)
+    assert now.members == (second.id,)
+    assert (now.changes, now.resolved_at) == (page.changes, None)
+
+
+def test_an_old_page_is_left_as_it_is():
+    page, _ = firing()
+    over = replace(page, members=(), resolved_at=NOW)
+    assert regroup((over,), (), rules(), NOW + timedelta(hours=5)) == (over,)
+
+
+def test_what_a_receiver_heard_of_an_earlier_opening_does_not_count():
+    """The second opening escalates half an hour after itself, not after the first."""
+    escalating = policy(escalate_after_s=1800.0, escalate_to="boss")
+    world = World(rules=rules(receivers=("on-call", "boss"), policy=escalating))
+    often(world, "FFPP")
+    often(world, "FF", every_s=700.0)
+    assert world.told == ["on-call opened", "on-call resolved", "on-call flapping"]
+    world.tick(600)
+    assert "boss escalated" not in world.told
+    world.tick(1200)
+    assert "boss escalated" in world.told
+
+
+def test_a_silence_of_one_member_is_no_silence_of_the_page():
+    silence = Silence(id="s", match=Match(probe="heavy"), starts_at=NOW, ends_at=NOW + timedelta(hours=2), author="kim")
+    world = World(rules=rules(silences=(silence,)))
+    for _ in range(2):
+        world.see(ALL_FAIL, probe="heavy")
+    assert world.told == []
+    for _ in range(2):
+        world.see(ALL_FAIL, probe="tiny")
+    assert world.told == ["on-call opened"]
