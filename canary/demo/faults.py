@@ -11,7 +11,7 @@ from canary.demo.edge import error_page
 from canary.demo.fault import Fault, dropping, instead, renaming, rewriting, saying, sending
 from canary.demo.generation import BUDGET
 from canary.demo.hop_kind import HopKind
-from canary.demo.stream import Answer, document
+from canary.demo.stream import Answer, Call, Cut, EndKind, Serve, document
 
 ANYWHERE = frozenset(HopKind)
 PARSERS = ANYWHERE - {HopKind.EDGE}
@@ -37,6 +37,10 @@ def _too_many() -> Answer:
 
 def _unauthorised() -> Answer:
     return document(error_object("Incorrect API key provided", code="401", kind="auth_error"), status=401)
+
+
+async def _down(_call: Call, _serve: Serve, _after_s: float) -> Answer:
+    raise Cut(EndKind.FIN)
 
 
 FAULTS: Mapping[str, Fault] = {
@@ -167,6 +171,11 @@ FAULTS: Mapping[str, Fault] = {
         summary="Headers and one chunk come, then nothing.",
         kinds=ANYWHERE,
         act=sending(stream_faults.freeze),
+    ),
+    "down": Fault(
+        summary="Connections are closed before there is an answer.",
+        kinds=ANYWHERE,
+        act=_down,
     ),
     "hang": Fault(
         summary="The request is taken and never answered.",

@@ -89,7 +89,12 @@ async def served(serve: Serve, pages: Mapping[str, Page]) -> AsyncGenerator[str,
             body = _json(await request.read())
             if body is None:
                 return await _send(request, _not_json())
-            return await _send(request, await serve(Call(body=body, resources=resources)))
+            try:
+                answer = await serve(Call(body=body, resources=resources))
+            except Cut as cut:  # before any answer
+                _sever(request.transport, cut.kind)
+                return web.Response()
+            return await _send(request, answer)
 
     app = web.Application(client_max_size=_MAX_BODY_BYTES)
     app.router.add_post(CHAT_PATH, chat)

@@ -23,6 +23,7 @@ from functools import cache
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from canary.core.observation import End, Json
+from canary.store.errors import StoreError, StoreTrouble
 
 T = TypeVar("T")
 _Decoder = Callable[[Json], Any]
@@ -31,8 +32,11 @@ _TAGGED = frozenset(get_args(End))
 _NONE = type(None)
 
 
-class CodecError(ValueError):
-    """A row that does not fit the type that it was written from."""
+class CodecError(StoreError):
+    """A row that does not fit the type that it was written from: damaged, or of another version."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(StoreTrouble.CORRUPT, f"a row of the database cannot be read: {message}")
 
 
 def encode(value: object) -> str:
@@ -216,7 +220,7 @@ def _record(kind: Any) -> _Decoder:
 
     def read(value: Json) -> Any:
         if not isinstance(value, dict):
-            msg = f"found {str(value)[:40]!r}, expected a {kind.__name__}"
+            msg = f"found {str(value)[:40]!r}, expected {kind.__name__}"
             raise CodecError(msg)
         found = {}
         for field, decoder, optional in known:
@@ -224,7 +228,7 @@ def _record(kind: Any) -> _Decoder:
                 found[field.name] = decoder(value[field.name])
             elif field.default is MISSING and field.default_factory is MISSING:
                 if not optional:
-                    msg = f"a {kind.__name__} without {field.name}"
+                    msg = f"{kind.__name__} without {field.name}"
                     raise CodecError(msg)
                 found[field.name] = None
         return kind(**found)

@@ -5,9 +5,10 @@ lock. Readers never wait for it: SQLite's WAL and PostgreSQL's row versions see 
 
 SQLite is told to be durable (`synchronous=FULL`, one fsync a run, in a thread): a page that somebody was told of, an
 acknowledgement, a silence must not be forgotten when the power fails, and a run a second is nothing to a disk.
-`auto_vacuum=INCREMENTAL` lets pruned pages be given back; the WAL is cut down to `journal_size_limit` after each
-checkpoint. Python's sqlite3 module would begin transactions by itself, and too late: it is told not to, and `BEGIN
-IMMEDIATE` takes the lock for writing at once, so that a transaction waits at its start or never.
+`auto_vacuum=INCREMENTAL` lets pruned pages be given back. The WAL starts anew every 1000 pages, which is SQLite's
+default and works because no reader stays long, and is cut down to `journal_size_limit` then. Python's sqlite3 module
+would begin transactions by itself, and too late: it is told not to, and `BEGIN IMMEDIATE` takes the lock for writing
+at once, so that a transaction waits at its start or never.
 """
 
 from __future__ import annotations

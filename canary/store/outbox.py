@@ -6,6 +6,7 @@ is marked after it was, so a crash in between sends it again, under the same id.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -42,8 +43,12 @@ def due_query(now: datetime, most: int) -> Select[Any]:
     return query.where(_QUEUED, OUTBOX.c.due_at <= now, ~first.exists()).order_by(OUTBOX.c.id).limit(most)
 
 
-async def due(connection: AsyncConnection, now: datetime, most: int) -> tuple[Queued, ...]:
-    rows = await connection.execute(due_query(now, most))
+async def due(connection: AsyncConnection, now: datetime, most: int) -> list[Found[Any]]:
+    return list(await connection.execute(due_query(now, most)))
+
+
+def queued_of(rows: Sequence[Found[Any]]) -> tuple[Queued, ...]:
+    """The work of reading them, for a thread."""
     return tuple(
         Queued(notification=decode(Notification, row.body), attempts=row.attempts, handle=row.handle) for row in rows
     )

@@ -15,7 +15,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Delete, Select, Table, and_, delete, func, or_, select, text, tuple_
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from canary.core.service import Storage
 from canary.store.conclusions import NOT_OK
@@ -54,8 +53,6 @@ _UNSENT_PAGES = select(OUTBOX.c.page_id).where(text("outbox.state = 'queued'"))
 
 async def prune(database: Database, storage: Storage, now: datetime) -> Pruned:
     before = now - timedelta(days=storage.keep_days)
-    if database.is_sqlite:
-        await _empty_log(database)
     transcripts = await _transcripts(database, storage.keep_bytes)
     runs = await _repeat(database, _some(RUNS, _old_runs(await _cut(database, before, storage.keep_runs))))
     counts = dict.fromkeys(("incidents", "pages", "notifications", "others"), 0)
@@ -138,26 +135,15 @@ async def _repeat(database: Database, statement: Delete) -> int:
     return total
 
 
-async def _empty_log(database: Database) -> None:
-    """Deleting takes room too: on a full disk, this is where it is to be had."""
-    async with database.writing() as connection:
-        await _script(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
-
-
 async def _give_back(database: Database) -> None:
-    """Free pages go back to the file system."""
-    free = 1
-    while free:
-        async with database.writing() as connection:
-            await _script(connection, f"PRAGMA incremental_vacuum({_PAGES_A_STEP})")
-            free = int(await connection.scalar(text("PRAGMA freelist_count")) or 0)
+    """Free pages go back to the file system, unless the file was made by somebody who did not provide for it.
 
-
-async def _script(connection: AsyncConnection, statement: str) -> None:
-    """Commits what was begun, which is nothing yet, and reads all rows of what is a transaction of its own.
-
-    Both matter: a checkpoint is refused within a transaction, and each row of a vacuum, which has no columns and which
-    SQLAlchemy would not read, is one page set free.
+    Each is set free by reading one more row, and a row without columns is read by a script only. A script commits what
+    was begun, which is nothing yet, and then is a transaction of its own.
     """
-    driver: Any = (await connection.get_raw_connection()).driver_connection
-    await driver.executescript(statement)
+    before, free = -1, 0
+    while before != free:
+        async with database.writing() as connection:
+            driver: Any = (await connection.get_raw_connection()).driver_connection
+            await driver.executescript(f"PRAGMA incremental_vacuum({_PAGES_A_STEP})")
+            before, free = free, int(await connection.scalar(text("PRAGMA freelist_count")) or 0)

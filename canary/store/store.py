@@ -204,7 +204,8 @@ class Store:
     async def due(self, now: datetime, most: int = 100) -> tuple[Queued, ...]:
         """In the order of decision; of each page and receiver only the first that is not done."""
         async with self.database.reading() as connection:
-            return await outbox.due(connection, now, most)
+            found = await outbox.due(connection, now, most)
+        return await asyncio.to_thread(outbox.queued_of, found)
 
     async def next_due(self) -> datetime | None:
         """When something is due next, now or later; None: nothing waits."""

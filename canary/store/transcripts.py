@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from canary.core.observation import Exchange, Json, Read, StoppedByUs
 from canary.core.run import Run
 from canary.core.verdict import Status
+from canary.store.codec import CodecError
 from canary.wire.transcript import dumps
 
 _KEYS = 80  # bytes of the keys and stamps of one line, generously
@@ -40,7 +41,12 @@ def compressed(exchange: Exchange, most_bytes: int) -> bytes:
 
 
 def decompressed(body: bytes) -> str:
-    return zlib.decompress(body).decode()
+    """Raises CodecError."""
+    try:
+        return zlib.decompress(body).decode()
+    except (zlib.error, UnicodeDecodeError) as error:
+        msg = f"a transcript that is not what was packed: {error}"
+        raise CodecError(msg) from None
 
 
 def _cut(exchange: Exchange, most_bytes: int) -> Exchange:

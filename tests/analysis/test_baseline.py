@@ -88,9 +88,7 @@ def test_noise_counts_for_less_than_what_moves_slowly():
     assert 10 * math.exp(2.2 * sigma) < noise < 10 * math.exp(4 * sigma) < day < 10 * math.exp(9 * sigma)
 
 
-@pytest.mark.parametrize(
-    ("outliers", "needed"), [(0, 3), (2, 3), (3, 4), (8, 4), (9, 5), (20, 5)], ids=str
-)
+@pytest.mark.parametrize(("outliers", "needed"), [(0, 3), (2, 3), (3, 4), (8, 4), (9, 5), (20, 5)], ids=str)
 def test_the_more_single_runs_are_beyond_the_limit_the_more_it_takes(outliers, needed):
     values = [10.0] * 200
     for index in range(outliers):

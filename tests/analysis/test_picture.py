@@ -35,6 +35,13 @@ def test_the_earliest_cut_of_each_timer_that_the_verdicts_blame():
     assert [(cut.name, round(cut.at)) for cut in cuts] == [("browser/ui-idle", 30), ("edge/nginx", 60)]
 
 
+@pytest.mark.parametrize("later_first", [False, True])
+def test_of_several_streams_the_earliest_cut_counts(later_first):
+    early = hop("a", every(0.25, 71, 83, say), verdicts=(cut_by(UI),), timeouts=(UI,))
+    late = hop("b", say(20), say(71), verdicts=(cut_by(UI),), timeouts=(UI,))
+    assert [round(cut.at) for cut in cuts_of([late, early] if later_first else [early, late])] == [30]
+
+
 def test_a_timer_that_fires_and_is_not_blamed_is_not_drawn():
     """A forecast that the check would not stand by is no cut."""
     silent = hop("agent", every(0.25, 71, 83, say), timeouts=(UI, NGINX))

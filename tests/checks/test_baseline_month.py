@@ -38,20 +38,15 @@ def at_the_engine(findings):
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_a_healthy_month_is_quiet_and_then_a_slowdown_is_found_in_three_runs(name):
+def test_a_healthy_month_is_quiet_and_then_each_regression_is_found_in_three_runs(name):
     life, findings = lived(name, 1)
     assert findings == []
     life.change(slower=2.0)
-    third, fourth = next_runs(life, 4)[2:]
-    for told in (third, fourth):
+    for told in next_runs(life, 4)[2:]:
         assert [(each.subject, each.reason) for each in told] == [("speed", "slower")]
         assert at_the_engine(told)
-
-
-@pytest.mark.parametrize("name", MACHINES)
-def test_a_healthy_month_is_quiet_and_then_less_reasoning_is_found_in_three_runs(name):
-    life, findings = lived(name, 2)
-    assert findings == []
+    life.change(slower=1.0)
+    assert next_runs(life, 12)[3:] == [()] * 9
     life.change(thinks=0.2)
     third, fourth = next_runs(life, 4)[2:]
     assert at_the_engine(third)
@@ -94,16 +89,8 @@ def test_an_upgrade_that_is_no_worse_is_quiet():
     assert "since" not in finding.message  # it is worse than the new version's own runs
 
 
-def test_when_a_slowdown_is_over_it_is_over_in_three_runs():
-    life, _ = lived("usual", 7, days=10)
-    life.change(slower=2.5)
-    assert next_runs(life, 12)[-1] != ()
-    life.change(slower=1.0)
-    assert next_runs(life, 4)[-2:] == [(), ()]
-
-
 @pytest.mark.bench
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_month_of_a_run_every_five_minutes(seed, capsys):
     lives = [lived(name, seed, every_s=300.0) for name in MACHINES]
     checked = sum(life.checked for life, _ in lives)

@@ -175,6 +175,10 @@ async def frozen(hop):
             await asyncio.wait_for(response.content.readany(), QUIET_S)
 
 
+async def closed_at_once(hop):
+    assert await ask_raw(hop) == (b"", "fin")
+
+
 async def hung(hop):
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(QUIET_S), asking(hop):
@@ -273,6 +277,7 @@ SEEN = {
     "wrapped_keepalives": wrapped,
     "slow_headers": headers_late,
     "freeze": frozen,
+    "down": closed_at_once,
     "hang": hung,
     "cut_fin": cut_with_fin,
     "cut_rst": cut_with_rst,

@@ -70,6 +70,7 @@ SHOWS = {
     "buffer": finds("streaming buffered"),
     # It does not end, does not begin, or is refused.
     "freeze": finds("complete hung"),
+    "down": finds("reachable no_response"),
     "hang": finds("reachable deadline"),
     "cut_fin": finds("complete truncated"),
     "cut_rst": finds("complete truncated"),
@@ -168,6 +169,7 @@ IN_A_BUDGET_RUN = {
     "buffer": "streaming buffered",
     "auth": "reachable auth",
     "html_502": "reachable server_error",
+    "down": "reachable no_response",
     "hang": "reachable deadline",
     "all_in_reasoning": "budget ignored",  # the field goes on past the budget; the other probe knows with what
 }

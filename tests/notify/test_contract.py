@@ -37,8 +37,8 @@ def receiver(kind, url, **more):
 
 
 def reply(status=200, body=OK, headers=""):
-    head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n{headers}\r\n"
-    return [(0.0, head.encode() + body)]
+    fixed = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n"
+    return [(0.0, f"HTTP/1.1 {status} X\r\n{fixed}{headers}\r\n".encode() + body), (0.0, Cut.FIN)]
 
 
 def refusal(status, headers=""):
@@ -173,6 +173,7 @@ async def test_a_reason_for_silence_does_not_break_it(kind, session, reason):
 async def test_hostile_text_arrives_harmless(kind, session, sent):
     outcome, requests = await attempt(kind, session, reply(), sent=sent)
     assert isinstance(outcome, Sent), outcome
+    assert outcome.note == ""
     for request in requests:
         body = request.body.decode()
         assert len(body) < 400_000

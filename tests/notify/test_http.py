@@ -89,7 +89,7 @@ async def test_what_nobody_listed_is_our_own_bug():
 
 
 class NoSuchName(AbstractResolver):
-    async def resolve(self, host, port=0, family=0):
+    async def resolve(self, *_, **__):
         raise OSError(None, "no such name")
 
     async def close(self):

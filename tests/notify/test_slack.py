@@ -7,7 +7,7 @@ from canary.core.notification import Reason, Rejected, RetryLater, Sent
 from canary.core.route import Receiver
 from canary.core.secret import Secret
 from canary.notify import deliver
-from canary.notify.slack import QUIET, SlackOptions, classify
+from canary.notify.slack import SlackOptions, classify
 from tests.fakes.messages import NOW, TOLD, hostile, notification
 from tests.fakes.runs import drawn_run
 from tests.fakes.slack_server import TOKEN, SlackServer, mentions
@@ -49,7 +49,7 @@ async def test_what_must_be_seen_now_is_in_the_channel_too(slack, tell):
         each.body["metadata"]["event_payload"]["reason"]: each.body["reply_broadcast"]
         for each in slack.posted[0].thread
     }
-    assert {reason for reason, broadcast in shown.items() if not broadcast} == QUIET
+    assert {reason for reason, broadcast in shown.items() if not broadcast} == {Reason.BETTER, Reason.ACKNOWLEDGED}
 
 
 async def test_the_same_notification_has_the_same_identity(slack, tell):

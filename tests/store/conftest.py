@@ -1,4 +1,7 @@
+import asyncio
+import shutil
 from contextlib import AsyncExitStack
+from pathlib import Path
 
 import pytest
 
@@ -25,9 +28,26 @@ def url(request, tmp_path):
     return server.url(server.new_database())
 
 
+@pytest.fixture(scope="session")
+def empty(tmp_path_factory):
+    """A file with all tables and nothing in them; to copy one is quicker than to migrate."""
+    path = tmp_path_factory.mktemp("store") / "empty.db"
+
+    async def make():
+        async with open_store(Storage(url=Secret(f"sqlite:///{path}"))):
+            pass
+
+    asyncio.run(make())
+    return path
+
+
 @pytest.fixture
-async def opened(url):
+async def opened(url, empty):
     """Opens the database with other options: `await opened(keep_runs=3)`."""
+    if url.startswith("sqlite"):
+        path = Path(url.removeprefix("sqlite:///"))
+        path.parent.mkdir()
+        shutil.copy(empty, path)
     async with AsyncExitStack() as stack:
 
         async def open_with(**options):

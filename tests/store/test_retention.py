@@ -1,5 +1,6 @@
 """What goes and what stays, however old."""
 
+import sqlite3
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -170,6 +171,17 @@ async def test_the_file_becomes_smaller_again(sqlite):
         full = await pages_of_file(store)
         await store.prune(NOON)
         assert await pages_of_file(store) < empty + (full - empty) / 10
+
+
+async def test_a_file_that_cannot_become_smaller_is_pruned_all_the_same(sqlite):
+    path = Path(sqlite.url.reveal().removeprefix("sqlite:///"))
+    path.parent.mkdir()
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE t (x)")
+    connection.close()
+    async with open_store(replace(sqlite, keep_runs=10)) as store:
+        await fill(store, 300)
+        assert (await store.prune(NOON)).runs == 290
 
 
 async def test_months_change_nothing(sqlite):

@@ -8,6 +8,7 @@ from canary.analysis.measure import measure
 from canary.core.observation import Completed, Exchange, Head, Read, StoppedByUs
 from canary.core.run import CutShort
 from canary.core.verdict import Status
+from canary.store import StoreError
 from canary.store.transcripts import Keep, compressed, decompressed, wanted
 from canary.wire.decode import decode
 from canary.wire.transcript import loads
@@ -84,6 +85,12 @@ def test_the_cap_holds_for(data):
     text, found = stored(exchange, 30_000)
     assert len(text.encode()) <= 30_200
     assert found.reads
+
+
+@pytest.mark.parametrize("body", [b"", b"noise", compressed(recorded(GOOD), 2**20)[:-9]], ids=["none", "noise", "cut"])
+def test_a_damaged_one_says_so(body):
+    with pytest.raises(StoreError, match="a row of the database cannot be read: a transcript"):
+        decompressed(body)
 
 
 @pytest.mark.parametrize(
