@@ -69,13 +69,14 @@ REAL_CLOCKS = Clocks(steady=time.monotonic, wall=_wall)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """Where the plan comes from. `load` raises ConfigError; `stamp` changes with the files.
+    """Where the plan comes from. `load` raises ConfigError; `stamp` changes with the files, every `look_s` compared.
 
     `log` sets up logging in the form that the plan asks for; `seed`: of each run's questions.
     """
 
     load: Callable[[], Plan]
     stamp: Callable[[], object] = lambda: None
+    look_s: float = 3.0
     log: Callable[[LogFormat | None], None] = logs.configure
     seed: Callable[[], int] = lambda: secrets.randbits(63)
 
@@ -100,7 +101,7 @@ async def run_daemon(
         session = await stack.enter_async_context(aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()))
         running = build(plan, config, store=store, session=session, clocks=clocks, finished=finished)
         await running.recall()
-        reload = Reload(read=partial(_read, config), stamp=config.stamp, running=running, seen=seen)
+        reload = Reload(read=partial(_read, config), stamp=config.stamp, running=running, seen=seen, look_s=config.look_s)
         stack.enter_context(_signals(stop, reload.wanted))
         site = app(snapshot=running.snapshot, actions=_requests(running, reload).actions(), listen=plan.service.listen)
         url = await stack.enter_async_context(serve(site, plan.service.listen))

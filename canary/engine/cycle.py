@@ -196,7 +196,8 @@ class Cycle:
 
     def _count_tokens(self, key: Key, answer: Answered) -> None:
         pipeline, probe = key
-        self.known.tally.tokens((pipeline, answer.hop, probe, answer.variant), answer.measurement)
+        if self.known.has(pipeline, probe, answer.hop):
+            self.known.tally.tokens((pipeline, answer.hop, probe, answer.variant), answer.measurement)
         self.spending.add(pipeline, sum(tokens_of(answer.measurement).values()), self.clocks.wall())
 
     def _bug(self, due: Due) -> CutShort:

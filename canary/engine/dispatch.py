@@ -16,6 +16,7 @@ import asyncio
 import hashlib
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import islice
@@ -66,6 +67,7 @@ class Dispatcher:
     failed: Callable[[Exception], None]
     now: Callable[[], datetime]
     wake: asyncio.Event = field(default_factory=asyncio.Event)
+    closed: bool = False
     waiting: dict[str, Waiting] = field(default_factory=dict)
     handles: dict[Lane, str | None] = field(default_factory=dict)
     held: dict[str, datetime] = field(default_factory=dict)  # receivers, until when
@@ -77,14 +79,17 @@ class Dispatcher:
             self.wake.set()
 
     async def run(self) -> None:
-        while True:
+        """Pass after pass; once it is closed it ends after the one that is under way."""
+        while not self.closed:
             await self.flush()
-            self.wake.clear()
-            try:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(self._idle_s()):
                     await self.wake.wait()
-            except TimeoutError:
-                continue
+            self.wake.clear()
+
+    def close(self) -> None:
+        self.closed = True
+        self.wake.set()
 
     @property
     def struggles(self) -> bool:

@@ -17,7 +17,6 @@ from canary.engine.governor import Allowance
 from canary.engine.running import Running
 from canary.web.actions import Answer, Done, Refusal, Refused
 
-FILES_S = 3.0
 
 log = structlog.get_logger()
 
@@ -32,20 +31,21 @@ class Fresh:
 class Reload:
     """One at a time. `read` gives the config as it is now, or says why not; `stamp` changes with its files.
 
-    `seen`: the stamp of what was read last.
+    `seen`: the stamp of what was read last; `look_s`: how often it is compared.
     """
 
     read: Callable[[], Fresh | Refused]
     stamp: Callable[[], object]
     running: Running
     seen: object
+    look_s: float
     wanted: asyncio.Event = field(default_factory=asyncio.Event)
     _turns: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def watch(self) -> None:
         while True:
             try:
-                async with asyncio.timeout(FILES_S):
+                async with asyncio.timeout(self.look_s):
                     await self.wanted.wait()
             except TimeoutError:
                 if await asyncio.to_thread(self.stamp) == self.seen:

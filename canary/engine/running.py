@@ -146,6 +146,7 @@ class Running:
                 *(group.create_task(self._every(name, *turn)) for name, turn in self._rounds().items()),
                 *(group.create_task(self._loyal(name, act)) for name, act in self._loops(**more).items()),
             ]
+            group.create_task(self._loyal("dispatch", self.dispatcher.run))
             async with asyncio.TaskGroup() as runs:
                 self.worker.use(runs)
                 self.timetable.follow(self.known.plan, self.known.last_runs)
@@ -159,6 +160,7 @@ class Running:
                     await self.worker.drain(self.known.plan.service.shutdown_grace_s)
             for task in rounds:
                 task.cancel()
+            self.dispatcher.close()  # not cancelled: what is just being told must be marked, or it is told again
         await self.dispatcher.flush()
         self.publish()
 
@@ -173,7 +175,7 @@ class Running:
 
     def _loops(self, **more: Act) -> Mapping[str, Act]:
         """What never ends by itself."""
-        return {"lag": self.lag.watch, "dispatch": self.dispatcher.run, **more}
+        return {"lag": self.lag.watch, **more}
 
     async def _every(self, name: str, period_s: float, act: Act) -> None:
         while True:
@@ -184,9 +186,10 @@ class Running:
                 self.own_error(name, error)
 
     async def _loyal(self, name: str, act: Act) -> None:
-        while True:
+        """Again after a fault, until it ends by itself or we stop."""
+        while not self.stopping:
             try:
-                await act()
+                return await act()
             except Exception as error:  # noqa: BLE001
                 self.own_error(name, error)
             await asyncio.sleep(_AFTER_A_BUG_S)

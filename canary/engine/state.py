@@ -7,7 +7,7 @@ becomes the new ones in one step. What is written to the store follows; what is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
 
@@ -65,10 +65,13 @@ class Known:
     def learn(self, run: Run) -> None:
         """Nothing follows from a run that was cut short, so nothing of it is shown as the latest.
 
-        A whole one takes the place of all that its probe showed before: what it asks no more is not shown either.
+        A whole one takes the place of all that its probe showed before: what it asks no more is not shown either. Nor
+        is what a reload took away while it ran.
         """
-        if not self._has(run.pipeline, run.probe):
+        kept = tuple(result for result in run.results if self.has(run.pipeline, run.probe, result.hop))
+        if run.results and not kept:
             return
+        run = replace(run, results=kept)
         self.tally.run(run)
         if run.cut_short is not None:
             return
@@ -146,9 +149,12 @@ class Known:
     def _show(self, each: Latest) -> None:
         self.latest[each.pipeline, each.probe, each.hop, each.variant] = each
 
-    def _has(self, pipeline: str, probe: str) -> bool:
+    def has(self, pipeline: str, probe: str, hop: str) -> bool:
+        """Whether the plan as it is now asks this."""
         return any(
-            p.name == pipeline and any(assignment.probe.name == probe for assignment in p.assignments)
+            p.name == pipeline
+            and any(assignment.probe.name == probe for assignment in p.assignments)
+            and any(each.name == hop for each in p.hops)
             for p in self.plan.pipelines
         )
 

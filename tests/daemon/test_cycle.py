@@ -28,15 +28,15 @@ async def test_a_run_is_stored_shown_and_remembered(planned, parts):
         async with parts(planned(hops=(("top", server.url), ("engine", server.url))).plan()) as daemon:
             assert await daemon.perform() is None
             (row,) = await daemon.store.runs()
-            history = await daemon.store.history("chat", "ask")
+            history = await daemon.store.history("chat", "one")
             await daemon.perform(run_id="run2")
-    assert (row.id, row.pipeline, row.probe, row.cut_short) == ("run1", "chat", "ask", None)
+    assert (row.id, row.pipeline, row.probe, row.cut_short) == ("run1", "chat", "one", None)
     assert row.finished_at is not None
     assert {place for place in history} == {("top", "plain"), ("engine", "plain")}
     snapshot = daemon.running.snapshot()
     assert {(each.hop, each.run_id) for each in snapshot.latest} == {("top", "run2"), ("engine", "run2")}
-    assert set(snapshot.last_runs) == {("chat", "ask")}
-    assert count(daemon, metrics.RUNS, "chat", "ask", "warn") == 2
+    assert set(snapshot.last_runs) == {("chat", "one")}
+    assert count(daemon, metrics.RUNS, "chat", "one", "warn") == 2
     assert [request.headers["x-canary-run"] for request in server.requests if request.method == "POST"][-1] == "run2"
 
 
@@ -51,6 +51,7 @@ async def test_cancelled_in_mid_stream_it_is_kept_with_what_it_saw(planned, part
             with pytest.raises(asyncio.CancelledError):
                 await task
             stored = await daemon.store.run("run1")
+            assert await daemon.store.incidents() == ()
     (run,) = daemon.runs
     assert run.cut_short is CutShort.SHUTDOWN
     assert {r.hop: [(v.status, v.reason) for v in r.verdicts] for r in run.results if r.hop == "top"} == {
@@ -60,7 +61,6 @@ async def test_cancelled_in_mid_stream_it_is_kept_with_what_it_saw(planned, part
     assert [result.hop for result in run.results] == ["engine", "top"]
     assert (run.findings, stored.row.cut_short, len(stored.results)) == ((), CutShort.SHUTDOWN, 2)
     assert daemon.running.known.latest == {}
-    assert await daemon.store.incidents() == ()
 
 
 async def test_a_bug_of_ours_is_counted_and_says_nothing_about_the_target(planned, parts):
@@ -75,7 +75,7 @@ async def test_a_bug_of_ours_is_counted_and_says_nothing_about_the_target(planne
     assert (run.cut_short, row.cut_short) == (CutShort.BUG, CutShort.BUG)
     assert [result.hop for result in run.results] == ["engine"]
     assert count(daemon, metrics.OWN_ERRORS, "run") == 1
-    assert count(daemon, metrics.RUNS, "chat", "ask", "bug") == 1
+    assert count(daemon, metrics.RUNS, "chat", "one", "bug") == 1
 
 
 async def test_a_first_failure_asks_for_another_run_at_once(planned, parts, webhook):
@@ -83,7 +83,7 @@ async def test_a_first_failure_asks_for_another_run_at_once(planned, parts, webh
         plan = planned(hops=(("engine", server.url),)).plan()
         async with parts(plan) as daemon:
             again = await daemon.perform()
-            assert (again.key, again.why, again.confirms) == (("chat", "ask"), Why.CONFIRM, 1)
+            assert (again.key, again.why, again.confirms) == (("chat", "one"), Why.CONFIRM, 1)
             assert again.run_id != "run1"
             assert await daemon.running.cycle.perform(again) is None, "two of three fire"
             assert [each.state for each in await daemon.store.incidents()] == ["firing"]
@@ -117,7 +117,7 @@ async def test_a_probe_over_its_limit_is_skipped_said_once_and_noted(planned, pa
     async with LlmServer(answering(ANSWER)) as server:
         plan = planned(hops=(("engine", server.url),), pipeline={"tokens_per_day": 1000}).plan()
         async with parts(plan) as daemon:
-            cost = {"ask": Cost(tokens_per_run=600, runs_per_day=10)}
+            cost = {"one": Cost(tokens_per_run=600, runs_per_day=10)}
             allowance = Allowance(tokens_per_run=None, tokens_per_day=1000, costs=cost)
             daemon.running.allowances = {"chat": allowance}
             await daemon.perform()
@@ -127,9 +127,9 @@ async def test_a_probe_over_its_limit_is_skipped_said_once_and_noted(planned, pa
             await daemon.perform(run_id="run4", why=Why.DEMAND)
             ready = daemon.running.publish().readiness
     assert [run.id for run in daemon.runs] == ["run1", "run4"]
-    assert count(daemon, metrics.RUNS_SKIPPED, "chat", "ask", Skip.BUDGET) == 2
+    assert count(daemon, metrics.RUNS_SKIPPED, "chat", "one", Skip.BUDGET) == 2
     assert ready.problems == ()
-    assert ready.notes[0].startswith("chat: ask is kept back, since 500 of 1,000 tokens a day are used")
+    assert ready.notes[0].startswith("chat: one is kept back, since 500 of 1,000 tokens a day are used")
 
 
 async def test_every_arm_counts_as_spent_and_is_remembered_after_a_restart(planned, parts):

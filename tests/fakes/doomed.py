@@ -92,7 +92,7 @@ async def live(job, plan, doom):
         await running.recall()
         moved = _watched(running.dispatcher)
         doom.armed = True
-        telling = asyncio.create_task(running.dispatcher.run())
+        telling = asyncio.create_task(_always(running.dispatcher))
         if job.runs:
             async with asyncio.TaskGroup() as group:
                 for pipeline in PIPELINES:
@@ -104,6 +104,13 @@ async def live(job, plan, doom):
                 break
             await moved.wait()
         telling.cancel()
+
+
+async def _always(dispatcher):
+    """Passes at any moment: what may be told at this one is what is asked here."""
+    while True:
+        await dispatcher.flush()
+        await asyncio.sleep(0.001)
 
 
 async def _runs(running, pipeline):
