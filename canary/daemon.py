@@ -101,7 +101,9 @@ async def run_daemon(
         session = await stack.enter_async_context(aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()))
         running = build(plan, config, store=store, session=session, clocks=clocks, finished=finished)
         await running.recall()
-        reload = Reload(read=partial(_read, config), stamp=config.stamp, running=running, seen=seen, look_s=config.look_s)
+        reload = Reload(
+            read=partial(_read, config), stamp=config.stamp, running=running, seen=seen, look_s=config.look_s
+        )
         stack.enter_context(_signals(stop, reload.wanted))
         site = app(snapshot=running.snapshot, actions=_requests(running, reload).actions(), listen=plan.service.listen)
         url = await stack.enter_async_context(serve(site, plan.service.listen))
@@ -132,6 +134,7 @@ def build(
     def concluded(conclusion: Conclusion, run: Run) -> None:
         if conclusion.notifications:
             teller.show(run)
+        running.publish()  # before anybody is told: who follows the link finds what the message says
         dispatcher.offer(conclusion.notifications)
 
     def skipped(key: Key, why: Skip, times: int) -> None:

@@ -40,7 +40,7 @@ def test_every_check_is_in_the_table_and_none_more():
 def test_the_example_is_a_config(tmp_path: Path):
     file = tmp_path / "canary.yaml"
     file.write_text(re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)[0], encoding="utf-8")
-    plan = load_plan([file], env={"LITELLM_KEY": "k"})
+    plan = load_plan([file], env={"LITELLM_KEY": "k", "SLACK_TOKEN": "xoxb-1"})
     assert [hop.name for hop in plan.pipelines[0].hops] == ["browser", "edge", "litellm", "vllm"]
 
 

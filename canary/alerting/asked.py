@@ -26,8 +26,27 @@ def _has_timers(key: IncidentKey, pipeline: Pipeline, _assignment: Assignment) -
     return any(hop.timeouts for hop in pipeline.hops[: names.index(key.origin)])
 
 
+def _has_known_answer(_key: IncidentKey, _pipeline: Pipeline, assignment: Assignment) -> bool:
+    return any(question.solver is not None for question in assignment.probe.questions)
+
+
+def _has_stream(key: IncidentKey, pipeline: Pipeline, _assignment: Assignment) -> bool:
+    """Subject `visible`: one document holds nothing back. Subject `reasoning`: somebody has to say that there is any."""
+    names = [hop.name for hop in pipeline.hops]
+    hop, *below = pipeline.hops[names.index(key.origin) :]
+    if key.subject == "visible":
+        return hop.stream
+    return hop.forwards_reasoning is True or any(each.url is not None for each in below)
+
+
 _NEEDS: Mapping[str, Callable[[IncidentKey, Pipeline, Assignment], bool]] = MappingProxyType(
-    {"first_visible": _has_limit, "budget": _has_budget, "idle_timeout": _has_timers}
+    {
+        "first_visible": _has_limit,
+        "budget": _has_budget,
+        "idle_timeout": _has_timers,
+        "answer": _has_known_answer,
+        "streaming": _has_stream,
+    }
 )
 
 

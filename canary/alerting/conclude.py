@@ -15,7 +15,7 @@ from datetime import datetime
 from canary.alerting.asked import still_asked
 from canary.alerting.ids import id_of
 from canary.alerting.incidents import BLIND, counting, enter, passed_enough, step
-from canary.alerting.message import NOTHING_BESIDE, Beside, message_of
+from canary.alerting.message import NOTHING_BESIDE, Beside, kept, message_of
 from canary.alerting.pages import regroup
 from canary.alerting.routing import policy_for
 from canary.alerting.rules import Known, Rules
@@ -80,13 +80,18 @@ def tick(known: Known, rules: Rules, now: datetime) -> Conclusion:
 
 
 def retire(known: Known, rules: Rules, now: datetime) -> Conclusion:
-    """After a reload: what nothing asks for any more is over. `rules`: of the new plan."""
+    """After a reload: what nothing asks for any more is over. `rules`: of the new plan.
+
+    A page that ends so did not come and go: if it is back under a probe's new name, it does not flap.
+    """
     steps = []
     for incident in known.incidents:
         if not still_asked(incident, rules):
             over, transition = enter(incident, Event.GONE, now)
             steps.append(_Step(after=over, status=Status.UNKNOWN, transition=transition))
-    return _concluded(known, steps, _Scene(rules=rules, now=now, retired=True))
+    conclusion = _concluded(known, steps, _Scene(rules=rules, now=now, retired=True))
+    pages = (replace(each, changes=each.changes[-1:]) if each.resolved_at == now else each for each in conclusion.pages)
+    return replace(conclusion, pages=tuple(pages))
 
 
 def acknowledge(page: Page, who: str, known: Known, rules: Rules, now: datetime) -> Conclusion:
@@ -135,10 +140,11 @@ def _concluded(known: Known, steps: Sequence[_Step], scene: _Scene) -> Conclusio
     pages: list[Page] = []
     notifications: list[Notification] = []
     withheld: list[Withheld] = []
-    for page in regroup(known.pages, tuple(incidents.values()), scene.rules, scene.now):
-        was = before.get(page.id)
-        if was is not None and was.resolved_at is not None and page == was:
+    for grouped in regroup(known.pages, tuple(incidents.values()), scene.rules, scene.now):
+        was = before.get(grouped.id)
+        if was is not None and was.resolved_at is not None and grouped == was:
             continue
+        page = kept(grouped, scene.rules, scene.beside)
         members = _members(page, incidents.values())
         found = decisions(page, members, scene.rules, scene.now)
         heard_page, told = _notified(page, members, found, scene)

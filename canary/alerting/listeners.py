@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,21 +17,37 @@ _ONLY_NEWS = Policy()  # of those who are routed to no more, or were only escala
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listener:
-    """A receiver, how it is reached, and what keeps it from hearing: a mute of all members that are routed to it.
+    """A receiver, and what keeps it from hearing: a mute of all members that are routed to it.
 
-    `ending`: some member recovers.
+    `policies`: of the routes that lead to it, from members that are not mute; all of them where all are. The most
+    urgent of them counts, since a page that is shared with something of less weight is no less urgent. `ending`: some
+    member recovers.
     """
 
     receiver: str
-    policy: Policy
+    policies: tuple[Policy, ...]
     mute: Mute | None = None
     ending: bool = False
+
+    @property
+    def remind_s(self) -> float | None:
+        return min((each.remind_s for each in self.policies if each.remind_s is not None), default=None)
+
+    @property
+    def escalations(self) -> Mapping[str, float]:
+        """After how many seconds to whom."""
+        found: dict[str, float] = {}
+        for each in self.policies:
+            if each.escalate_to is not None and each.escalate_after_s is not None:
+                soonest_s = found.get(each.escalate_to, each.escalate_after_s)
+                found[each.escalate_to] = min(soonest_s, each.escalate_after_s)
+        return found
 
 
 def listeners_of(
     members: Sequence[Incident], rules: Rules, now: datetime, *, also: Sequence[str]
 ) -> tuple[Listener, ...]:
-    """Each receiver once, under the policy of the first member that is routed to it; then those of `also`, without."""
+    """Each receiver once; those whom the members are routed to, then those of `also`."""
     ending = any(incident.state is State.RECOVERING for incident in members)
     reached: dict[str, list[tuple[Policy, Mute | None]]] = {}
     mutes = [mute_of(incident, rules, now) for incident in members]
@@ -40,13 +56,16 @@ def listeners_of(
             reached.setdefault(each.receiver, []).append((each.policy, mute))
     for receiver in also:
         reached.setdefault(receiver, [(_ONLY_NEWS, mute) for mute in mutes])
-    return tuple(
-        Listener(receiver=receiver, policy=ways[0][0], mute=_shared([mute for _, mute in ways]), ending=ending)
-        for receiver, ways in reached.items()
+    return tuple(_listener(receiver, ways, ending=ending) for receiver, ways in reached.items())
+
+
+def _listener(receiver: str, ways: Sequence[tuple[Policy, Mute | None]], *, ending: bool) -> Listener:
+    """Where every way is mute, that is what the receiver is: until the first of them ends."""
+    heard = tuple(policy for policy, mute in ways if mute is None)
+    mutes = [mute for _, mute in ways if mute is not None]
+    return Listener(
+        receiver=receiver,
+        policies=heard or tuple(policy for policy, _ in ways),
+        mute=None if heard else min(mutes, key=lambda mute: mute.until),
+        ending=ending,
     )
-
-
-def _shared(mutes: Sequence[Mute | None]) -> Mute | None:
-    """The mute of something that is muted in every part: the one that ends first."""
-    muted = [mute for mute in mutes if mute is not None]
-    return min(muted, key=lambda mute: mute.until) if len(muted) == len(mutes) else None

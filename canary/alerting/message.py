@@ -1,8 +1,9 @@
 """The facts of a message, the same for every receiver.
 
-It describes the page's leading finding, the worst one and of these the oldest, and names the others in its notes. With
-the run that showed the finding at hand it has that run's numbers for every hop; without one (time passed, an
-acknowledgement) it has what the finding's evidence says.
+It describes the page's leading finding, the worst one and of these the oldest, and names the others in its notes. With a
+run of that finding's probe at hand it has that run's numbers for every hop. Without one (time passed, an acknowledgement,
+another probe's run) it has those of the last run that showed the finding, which the page keeps: a later message must
+not say less than the one before it, since some receivers put it in its place.
 
 No prompt and no answer is in it unless the config asks for content: the check `answer` quotes what the model said, so
 its sentence is replaced, and the command that repeats the request, which holds the prompt, becomes `canary probe`.
@@ -11,11 +12,11 @@ its sentence is replaced, and the command that repeats the request, which holds 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
 
-from canary.alerting.changed import changes
+from canary.alerting.changed import deploys, versions
 from canary.alerting.feeling import feeling, title
 from canary.alerting.pages import leading
 from canary.alerting.rules import Rules
@@ -50,6 +51,16 @@ class Beside:
 NOTHING_BESIDE = Beside()
 
 
+def kept(page: Page, rules: Rules, beside: Beside) -> Page:
+    """The page with what the run shows, if it is the one that showed its leading finding last."""
+    lead, run = page.lead, beside.run
+    if lead is None or run is None or lead.run_id != run.id:
+        return page
+    return replace(
+        page, hops=_rows_of_run(run, lead, rules), changed=versions(run, beside.history) or page.changed
+    )
+
+
 def message_of(
     page: Page, members: Sequence[Incident], rules: Rules, now: datetime, *, reason: Reason, beside: Beside
 ) -> Message:
@@ -58,6 +69,7 @@ def message_of(
     finding, key = lead.finding, lead.key
     verdict = verdict_of(finding)
     run = beside.run if beside.run and (beside.run.pipeline, beside.run.probe) == (key.pipeline, key.probe) else None
+    since = min(page.opened_at, *(each.opened_at or each.since for each in members))
     base = rules.base_url.rstrip("/") if rules.base_url else None
     run_id = lead.run_id
     return Message(
@@ -66,8 +78,8 @@ def message_of(
         where=where(finding),
         cause=_cause(finding, rules),
         severity=page.severity,
-        firing=bool(page.members),
-        since=min(each.opened_at or each.since for each in members),
+        firing=page.resolved_at is None,
+        since=since,
         pipelines=page.pipelines,
         probes=page.probes,
         check=finding.check,
@@ -75,8 +87,8 @@ def message_of(
         observed=verdict.observed if verdict else None,
         limit=verdict.limit if verdict else None,
         unit=verdict.unit if verdict else None,
-        changed=changes(members, rules, now, run=run, history=beside.history),
-        hops=_rows_of_run(run, lead, rules) if run else _rows_of_evidence(lead, rules),
+        changed=tuple(dict.fromkeys((*deploys(page.pipelines, rules, began=since, now=now), *page.changed))),
+        hops=_rows_of_run(run, lead, rules) if run else page.hops or _rows_of_evidence(lead, rules),
         repeat=_repeat(lead, rules, beside),
         run_id=run_id,
         run_url=f"{base}/runs/{run_id}" if base else None,
@@ -171,10 +183,10 @@ def _notes(page: Page, members: Sequence[Incident], lead: Incident, now: datetim
     ago = now - (lead.opened_at or now)
     if reason is Reason.OPENED and ago > _LATE:
         yield f"it began {format_duration(ago.total_seconds())} ago and was held back until now"
-    if page.acked_by is not None and page.members:
+    if page.acked_by is not None and page.resolved_at is None:
         yield f"acknowledged by {page.acked_by}"
     elif reason is Reason.ESCALATED:
-        yield "nobody has acknowledged it"
+        yield "nobody has it in hand"
     also = sorted({_name(each) for each in members if each.id != lead.id} - {_name(lead)})
     if also:
         yield f"also: {', '.join(also)}"

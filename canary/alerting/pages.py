@@ -8,6 +8,7 @@
   that hour, and three are what people put up with. A closing is never the change too many: good news is not held back
   for what had happened before.
 - A page that flaps is not resolved while it settles, even when nothing fires; so a restart finds it and ends it.
+- Who acknowledged a page has in hand what people were told of. Once it is more severe than that, nobody has.
 """
 
 from __future__ import annotations
@@ -93,11 +94,14 @@ def _opened(page: Page, incident: Incident, now: datetime) -> Page:
         page,
         members=(incident.id,),
         severity=incident.severity,
+        opened_at=now if over else page.opened_at,
         resolved_at=None,
         changes=changes,
         flapping=page.flapping or len(changes) > MOST_CHANGES,
         pipelines=() if over else page.pipelines,
         probes=() if over else page.probes,
+        hops=() if over else page.hops,
+        changed=() if over else page.changed,
         acked_by=None if over else page.acked_by,
         acked_at=None if over else page.acked_at,
     )
@@ -118,15 +122,23 @@ def _current(page: Page, active: dict[str, Incident], rules: Rules, now: datetim
         page = replace(page, flapping=False)
     if not members:
         return page if page.flapping else replace(page, resolved_at=page.changes[-1])
+    severity = max((each.severity for each in members), key=rank)
+    if page.acked_at is not None and _more_than_told(severity, page):
+        page = replace(page, acked_by=None, acked_at=None)
     return replace(
         page,
         members=tuple(each.id for each in members),
-        severity=max((each.severity for each in members), key=rank),
+        severity=severity,
         affected=_affected(members, rules),
         lead=leading(members),
         pipelines=_more(page.pipelines, (each.key.pipeline for each in members)),
         probes=_more(page.probes, (each.key.probe for each in members)),
     )
+
+
+def _more_than_told(severity: Severity, page: Page) -> bool:
+    told = [rank(each.severity) for each in page.told if each.severity is not None]
+    return bool(told) and rank(severity) > max(told)
 
 
 def _more(known: Sequence[str], names: Iterable[str]) -> tuple[str, ...]:

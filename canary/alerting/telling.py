@@ -5,22 +5,24 @@ changed. So nothing is lost that was withheld: when a silence ends and the page 
 of it yet, and hears then. And nothing is told twice after a restart.
 
 - A resolution is told to whoever was told of the beginning, mute or not, and to nobody else.
-- While a page flaps only a rise in severity is told.
+- While a page flaps, only a rise in severity is told, and whatever the policy asks for: reminders and escalation.
 - A rise in severity is told at once. That more hops are affected is told every five minutes at most: an outage reaches
   one pipeline after the other. Better, which may be noise, once an hour at most, and not while something recovers,
   since then the end is near.
-- Reminders and escalation wait for an acknowledgement, and end with it. Escalation counts from the first message.
+- Reminders and escalation wait for an acknowledgement, and end with it. Escalation counts from the first message; after
+  an acknowledgement that counts no more (`pages`), from the first message about what it was not meant for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from canary.alerting.listeners import Listener, listeners_of
 from canary.alerting.pages import rank, settles_at
 from canary.alerting.rules import Rules
+from canary.core.finding import Severity
 from canary.core.incident import Incident, Page, Told
 from canary.core.notification import Reason
 
@@ -60,7 +62,7 @@ def decisions(page: Page, members: Sequence[Incident], rules: Rules, now: dateti
         return _possible(over, rules) or (Decision(receiver=None, reason=Reason.NEVER_ANNOUNCED),)
     listeners = listeners_of(members, rules, now, also=announced_to(page))
     told = [_firing(page, listener, now) for listener in listeners]
-    escalated = [each for listener in listeners if (each := _escalation(page, listener, now))]
+    escalated = [each for listener in listeners for each in _escalations(page, listener, now)]
     return _possible(_once([*told, *escalated]), rules) or (Decision(receiver=None, reason=Reason.NO_ROUTE),)
 
 
@@ -106,7 +108,7 @@ def _wanted(page: Page, listener: Listener, now: datetime) -> tuple[Reason, date
     if listener.receiver not in announced_to(page):
         return (Reason.FLAPPING if page.flapping else Reason.OPENED), None
     last, by_reason = _last(page, listener.receiver), _by_reason(page, listener.receiver)
-    if last.severity is not None and rank(page.severity) > rank(last.severity):
+    if _outranks(page.severity, last.severity):
         return Reason.WORSE, None
     if not page.flapping and _settled_unheard(by_reason):
         return Reason.OPENED, None
@@ -145,27 +147,40 @@ def _settled_unheard(by_reason: Mapping[str, Told]) -> bool:
 
 
 def _reminder_due(page: Page, listener: Listener, last: Told) -> datetime | None:
-    every_s = listener.policy.remind_s
+    every_s = listener.remind_s
     return None if every_s is None or page.acked_at is not None else last.at + timedelta(seconds=every_s)
 
 
-def _escalation(page: Page, listener: Listener, now: datetime) -> Decision | None:
+def _escalations(page: Page, listener: Listener, now: datetime) -> Iterator[Decision]:
     """Nobody has taken it in hand for so long that somebody else must hear of it, once."""
-    policy, target = listener.policy, listener.policy.escalate_to
-    if policy.escalate_after_s is None or target is None or page.acked_at is not None:
+    began = _began(page, listener.receiver)
+    if began is None or page.acked_at is not None:
+        return
+    for target, after_s in listener.escalations.items():
+        if Reason.ESCALATED in _by_reason(page, target):
+            continue
+        due = began + timedelta(seconds=after_s)
+        if now < due:
+            yield Decision(receiver=target, reason=Reason.NOTHING_NEW, until=due, because="escalation")
+        elif listener.mute is not None:
+            mute = listener.mute
+            yield Decision(receiver=target, reason=mute.reason, until=mute.until, because=mute.by)
+        else:
+            yield Decision(receiver=target, reason=Reason.ESCALATED)
+
+
+def _began(page: Page, receiver: str) -> datetime | None:
+    """When the receiver first heard of what nobody has in hand; None: it has not yet."""
+    if receiver not in announced_to(page):
         return None
-    began = min((each.at for each in page.told if each.receiver == listener.receiver), default=None)
-    if listener.receiver not in announced_to(page) or began is None:
-        return None
-    if Reason.ESCALATED in _by_reason(page, target):
-        return None
-    due = began + timedelta(seconds=policy.escalate_after_s)
-    if now < due:
-        return Decision(receiver=target, reason=Reason.NOTHING_NEW, until=due, because="escalation")
-    if listener.mute is not None:
-        mute = listener.mute
-        return Decision(receiver=target, reason=mute.reason, until=mute.until, because=mute.by)
-    return Decision(receiver=target, reason=Reason.ESCALATED)
+    told = [each for each in page.told if each.receiver == receiver]
+    acked = _by_reason(page, receiver).get(Reason.ACKNOWLEDGED)
+    beyond = told if acked is None else [each for each in told if _outranks(each.severity, acked.severity)]
+    return min((each.at for each in beyond), default=None)
+
+
+def _outranks(severity: Severity | None, other: Severity | None) -> bool:
+    return severity is not None and other is not None and rank(severity) > rank(other)
 
 
 def _possible(found: Sequence[Decision], rules: Rules) -> tuple[Decision, ...]:

@@ -14,6 +14,7 @@ from typer.exceptions import TyperException
 from canary import __version__
 from canary.cli.check import check, probes, schema
 from canary.cli.demo import demo
+from canary.cli.drill import drill
 from canary.cli.errors import UsageError
 from canary.cli.exit_codes import ExitCode
 from canary.cli.explain import explain
@@ -75,6 +76,7 @@ app.command()(incidents)
 app.add_typer(silence)
 app.command()(explain)
 app.command("notify-test")(notify_test)
+app.command()(drill)
 
 
 def console() -> int:

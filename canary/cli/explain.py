@@ -179,7 +179,8 @@ def _told(past: Past) -> Iterator[str]:
     for held in past.withheld:
         kept = held.withheld
         times = f", {plural(held.times, 'time')} since {local(held.first_at)}" if held.times > 1 else ""
-        yield f"  {local(kept.at)}  {kept.receiver or 'nobody'} not told: {kept.reason}{times}"
+        who = f"{kept.receiver} not told" if kept.receiver else "nobody told"
+        yield f"  {local(kept.at)}  {who}: {kept.reason}{times}"
 
 
 def _became(delivered: Delivered) -> str:

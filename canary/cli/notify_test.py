@@ -36,7 +36,7 @@ def notify_test(
     as_json_lines: options.AsJson = False,
 ) -> None:
     """Send a message, marked as a test, to a receiver. Exit code 1 if one was not taken."""
-    receivers = _chosen(load(config), receiver)
+    receivers = chosen_receivers(load(config), receiver)
     outcomes = asyncio.run(_send(receivers))
     console = Console(highlight=False)
     for each, outcome in zip(receivers, outcomes, strict=True):
@@ -49,7 +49,7 @@ def notify_test(
     raise typer.Exit(ExitCode.PASS if all(isinstance(each, Sent) for each in outcomes) else ExitCode.FAIL)
 
 
-def _chosen(plan: Plan, name: str | None) -> Sequence[Receiver]:
+def chosen_receivers(plan: Plan, name: str | None) -> Sequence[Receiver]:
     """Raises UsageError where there is nobody to tell."""
     found = [each for each in plan.receivers if name in (None, each.name)]
     if found:

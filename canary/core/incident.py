@@ -11,6 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from canary.core.finding import Finding, Severity
+from canary.core.notification import HopRow
 from canary.core.verdict import Status
 
 
@@ -94,7 +95,8 @@ class Page:
     `changes`: when it opened or closed within the last hour, for flapping; `flapping`: said once, then quiet until it
     settles. Flapping without members it is not over yet: people still have to hear how it ended. `told`: when each
     receiver last heard each reason, oldest first; from RESOLVED on it begins anew. `lead`: the incident that speaks for
-    all, as it was when it last fired. `pipelines`, `probes`: all that have seen it since it opened.
+    all, as it was when it last fired; `hops` and `changed`: what its last run showed, for messages that come later.
+    `pipelines`, `probes`: all that have seen it since it opened. What was over and fires again opens anew.
     """
 
     id: str
@@ -112,3 +114,5 @@ class Page:
     lead: Incident | None = None
     pipelines: tuple[str, ...] = ()
     probes: tuple[str, ...] = ()
+    hops: tuple[HopRow, ...] = ()
+    changed: tuple[str, ...] = ()

@@ -17,7 +17,6 @@ from canary.engine.governor import Allowance
 from canary.engine.running import Running
 from canary.web.actions import Answer, Done, Refusal, Refused
 
-
 log = structlog.get_logger()
 
 

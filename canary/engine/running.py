@@ -189,10 +189,12 @@ class Running:
         """Again after a fault, until it ends by itself or we stop."""
         while not self.stopping:
             try:
-                return await act()
+                await act()
             except Exception as error:  # noqa: BLE001
                 self.own_error(name, error)
-            await asyncio.sleep(_AFTER_A_BUG_S)
+                await asyncio.sleep(_AFTER_A_BUG_S)
+            else:
+                return
 
     async def _beat(self) -> None:
         if jump_s := self.timetable.check_clocks():

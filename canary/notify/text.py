@@ -18,7 +18,7 @@ _MARKS: Mapping[Reason, str] = MappingProxyType(
         Reason.WORSE: "WORSE, now {severity}",
         Reason.BETTER: "BETTER, now {severity}",
         Reason.REMINDER: "REMINDER, {severity} for {age}",
-        Reason.ESCALATED: "ESCALATED, {severity} for {age} and nobody acknowledged it",
+        Reason.ESCALATED: "ESCALATED, {severity} for {age} and nobody has it in hand",
         Reason.ACKNOWLEDGED: "ACKNOWLEDGED",
         Reason.FLAPPING: "FLAPPING, quiet until it settles",
         Reason.RESOLVED: "RESOLVED after {age}",

@@ -24,6 +24,9 @@ def with_hops(*hops):
 
 
 NO_TIMERS = tuple(replace(hop, timeouts=()) for hop in CHAT.hops)
+ONE_DOCUMENT = tuple(replace(hop, stream=hop.name != "agent") for hop in CHAT.hops)
+AGENT_LAST = CHAT.hops[:3]
+MUST_FORWARD = tuple(replace(hop, forwards_reasoning=True) for hop in AGENT_LAST)
 NO_URL = tuple(replace(hop, url=None) if hop.name == "agent" else hop for hop in CHAT.hops)
 
 
@@ -38,6 +41,13 @@ NO_URL = tuple(replace(hop, url=None) if hop.name == "agent" else hop for hop in
         pytest.param("visible_content", None, with_assignment(checks=("reachable",)), False, id="no such check"),
         pytest.param("visible_content", None, with_assignment(checks=("visible_content",)), True, id="asked by name"),
         pytest.param("streaming", "visible", with_assignment(checks=("reachable",)), True, id="always looked at"),
+        pytest.param("streaming", "visible", with_hops(*ONE_DOCUMENT), False, id="no stream any more"),
+        pytest.param("streaming", "visible", with_hops(*AGENT_LAST), True, id="a stream at the lowest hop"),
+        pytest.param("streaming", "reasoning", with_hops(*ONE_DOCUMENT), True, id="reasoning in one document"),
+        pytest.param("streaming", "reasoning", with_hops(*AGENT_LAST), False, id="nobody says that there is reasoning"),
+        pytest.param("streaming", "reasoning", with_hops(*MUST_FORWARD), True, id="the hop is to show reasoning"),
+        pytest.param("answer", None, rules(), True, id="a known answer"),
+        pytest.param("answer", None, with_assignment(solver=None), False, id="no known answer any more"),
         pytest.param("first_visible", None, rules(), True, id="a limit"),
         pytest.param("first_visible", None, with_assignment(first_visible_s=None), False, id="no limit any more"),
         pytest.param("budget", "thinking_token_budget", rules(), True, id="a budget"),

@@ -226,7 +226,7 @@ def test_escalation_once_and_the_end_of_it_is_told_to_both():
     for _ in range(12):
         world.tick(600)
     assert world.told == ["on-call opened", "boss escalated"]
-    assert world.messages[-1].notes == ("nobody has acknowledged it",)
+    assert world.messages[-1].notes == ("nobody has it in hand",)
     often(world, "PP")
     assert sorted(world.told[2:]) == ["boss resolved", "on-call resolved"]
 
@@ -238,6 +238,106 @@ def test_no_escalation_after_an_acknowledgement():
     for _ in range(12):
         world.tick(600)
     assert world.told == ["on-call opened", "on-call acknowledged"]
+
+
+def worse_than_acknowledged():
+    """A warning that somebody has in hand, and five hours later people feel it."""
+    world = escalating()
+    for _ in range(2):
+        world.tick(60)
+        world.see("ui P | agent P | litellm P | vllm F")
+    world.ack(world.page)
+    world.tick(5 * 3600)
+    world.see(ALL_FAIL)
+    return world
+
+
+def test_who_has_a_warning_in_hand_has_not_said_so_of_what_people_feel():
+    world = worse_than_acknowledged()
+    assert world.told == ["on-call opened", "on-call acknowledged", "on-call worse"]
+    assert world.page.acked_by is None
+    for _ in range(2):
+        world.tick(899)
+    assert world.told[3:] == []
+    world.restart()
+    world.tick(2)
+    assert world.told[3:] == ["boss escalated"]
+
+
+def test_nor_does_it_escalate_once_somebody_has_that_in_hand_too():
+    world = worse_than_acknowledged()
+    world.ack(world.page, "lee")
+    for _ in range(12):
+        world.tick(600)
+    assert world.told[3:] == ["on-call acknowledged"]
+
+
+def test_an_acknowledgement_holds_for_what_was_as_bad_before():
+    world = escalating()
+    often(world, "FF")
+    world.ack(world.page)
+    for chain in ("ui P | agent P | litellm P | vllm F", ALL_FAIL):
+        world.tick(7200)
+        world.see(chain)
+    assert world.page.acked_by == "kim"
+    assert world.told == ["on-call opened", "on-call acknowledged", "on-call better", "on-call worse"]
+
+
+def test_an_acknowledgement_of_what_was_told_to_nobody_holds():
+    world = escalating(silences=(silence(0, 99999),))
+    often(world, "FF")
+    world.ack(world.page)
+    world.tick(60)
+    assert world.page.acked_by == "kim"
+
+
+def test_an_acknowledgement_while_it_flaps_does_not_end_it():
+    """Between two failures nothing fires, but it is not over: PagerDuty and Alertmanager must not be told so."""
+    world = World(rules=rules(policy=POLICIES["hair trigger"]))
+    often(world, "FPFP")
+    world.ack(world.page)
+    assert world.told[-1] == "on-call acknowledged"
+    assert world.messages[-1].firing
+    assert world.messages[-1].notes == ("acknowledged by kim",)
+
+
+URGENT = policy(remind_s=3600.0, escalate_after_s=900.0, escalate_to="boss")
+SLOW = policy(remind_s=7200.0, escalate_after_s=86400.0, escalate_to="boss")
+
+
+@pytest.mark.parametrize("first", ["chat", "stage"])
+@pytest.mark.parametrize("less", [Policy(), SLOW], ids=["nothing", "less"])
+def test_a_page_that_is_shared_with_something_of_less_weight_is_as_urgent(first, less):
+    routes = (
+        Route(match=Match(pipeline="chat"), receiver="on-call", policy=URGENT),
+        Route(match=Match(), receiver="on-call", policy=less),
+    )
+    both = (pipeline("chat"), pipeline("stage"))
+    world = World(rules=rules(*both, receivers=("on-call", "boss"), routes=routes))
+    for name in (first, *({"chat", "stage"} - {first})):
+        for _ in range(2):
+            world.see(ALL_FAIL, pipeline=name)
+    for _ in range(6):
+        world.tick(600)
+    assert world.told == ["on-call opened", "boss escalated", "on-call reminder"]
+
+
+def test_what_is_mute_makes_the_rest_of_its_page_no_more_urgent():
+    routes = (
+        Route(match=Match(pipeline="chat"), receiver="on-call", policy=URGENT),
+        Route(match=Match(), receiver="on-call"),
+    )
+    both = (pipeline("chat"), pipeline("stage"))
+    muted = rules(*both, receivers=("on-call", "boss"), routes=routes, silences=(silence(0, 7200, pipeline="chat"),))
+    world = World(rules=muted)
+    for name in ("chat", "stage"):
+        for _ in range(2):
+            world.see(ALL_FAIL, pipeline=name)
+    for _ in range(11):
+        world.tick(600)
+    assert world.told == ["on-call opened"]
+    world.tick(600)
+    assert world.told == ["on-call opened", "boss escalated"]
 
 
 def test_each_opening_escalates_anew():
@@ -436,6 +536,16 @@ def test_what_the_config_asks_for_no_more_is_over_and_told(what):
     assert world.known.incidents == ()
     assert world.transitions[-1].event is Event.GONE
     assert world.messages[-1].notes == ("the config asks for it no more",)
+
+
+def test_a_probe_under_a_new_name_is_no_flapping():
+    world = World()
+    often(world, "FF")
+    world.reload(rules(pipeline("chat", probes=("renamed",))))
+    often(world, "FF", probe="renamed")
+    assert world.told == ["on-call opened", "on-call resolved", "on-call opened"]
+    often(world, "PPFF", probe="renamed")
+    assert world.told[3:] == ["on-call resolved", "on-call flapping"]
 
 
 def test_a_reload_that_changes_nothing_changes_nothing():

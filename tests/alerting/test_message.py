@@ -69,31 +69,60 @@ def test_and_not_another_one_that_came_later():
     assert [row.first_token_s for row in world.messages[0].hops] == [1.0, 1.0]
 
 
-def test_without_a_run_the_table_has_the_evidence():
-    world = World(rules=rules(policy=policy(remind_s=60.0)))
-    often(world, "FF")
-    world.tick(60)
+def upgraded():
+    """The first failing run of an upgrade: what it shows, and the history that it is compared with."""
+    measured = replace(SEEN, measurement=replace(SEEN.measurement, fingerprint=Fingerprint(model="b")))
+    return run("ui F | agent F | litellm F | vllm F", measured=measured), {("vllm", "plain"): (past("a"),)}
+
+
+LATER = {
+    "time passed": lambda world: world.tick(60),
+    "an acknowledgement": lambda world: world.ack(world.page),
+    "another probe": lambda world: (setattr(world, "now", world.now + timedelta(seconds=60)), world.see("ui P", probe="tiny")),
+    "a restart": lambda world: (world.restart(), world.tick(60)),
+    "a probe that is gone": lambda world: world.reload(rules(pipeline("other"), policy=REMINDING)),
+}  # fmt: skip
+REMINDING = policy(fail=1, of=1, remind_s=60.0)
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_a_later_message_says_no_less_than_the_first(name):
+    """Some receivers put it in the place of the first."""
+    world = World(rules=rules(policy=REMINDING))
+    seen, history = upgraded()
+    world.conclude(seen, history=history)
+    LATER[name](world)
+    first, later = world.messages
+    assert len(first.hops) == 4
+    assert (later.hops, later.changed) == (first.hops, first.changed) == (later.hops, ("model a -> b at vllm",))
+
+
+def test_what_changed_is_not_forgotten_when_history_is():
+    world = World(rules=rules(policy=REMINDING))
+    seen, history = upgraded()
+    world.conclude(seen, history=history)
+    world.now += timedelta(seconds=60)
+    world.conclude(replace(seen, id="r2"), history={})
     assert world.told[-1] == "on-call reminder"
-    rows = world.messages[-1].hops
-    assert [(row.hop, row.status, row.first_token_s) for row in rows] == [
+    assert world.messages[-1].changed == ("model a -> b at vllm",)
+
+
+def test_a_new_outage_has_a_table_of_its_own():
+    world = World(rules=rules(policy=AT_ONCE))
+    seen, history = upgraded()
+    world.conclude(seen, history=history)
+    often(world, "PF", every_s=1800.0)
+    assert world.messages[-1].changed == ()
+
+
+def test_without_any_run_the_table_has_the_evidence():
+    world = World(rules=rules(policy=REMINDING))
+    often(world, "F")
+    world.known = replace(world.known, pages=())
+    world.tick(60)
+    assert [(row.hop, row.status, row.first_token_s) for row in world.messages[-1].hops] == [
         (name, Status.FAIL, None) for name in ("ui", "agent", "litellm", "vllm")
     ]
-
-
-def test_a_run_of_another_probe_does_not_fill_the_table():
-    world = World(rules=rules(policy=policy(remind_s=60.0)))
-    often(world, "FF")
-    world.now += timedelta(seconds=60)
-    world.see("ui P | agent P | litellm P | vllm P", probe="tiny")
-    assert world.told[-1] == "on-call reminder"
-    assert [row.status for row in world.messages[-1].hops] == ["FAIL"] * 4
-
-
-def test_a_hop_order_that_is_gone_leaves_the_table_empty():
-    world = World(rules=rules(policy=AT_ONCE))
-    often(world, "F")
-    world.reload(rules(pipeline("other"), policy=AT_ONCE))
-    assert world.messages[-1].hops == ()
 
 
 @pytest.mark.parametrize(
@@ -150,8 +179,8 @@ def test_a_finding_from_elsewhere_has_no_content_of_this_run():
     assert world.messages[0].content is None
 
 
-def past(model, *, clean=True, server=None):
-    return Past(run_id="r0", at=NOW, values={}, fingerprint=Fingerprint(model=model, server=server), clean=clean)
+def past(model, *, clean=True, **more):
+    return Past(run_id="r0", at=NOW, values={}, fingerprint=Fingerprint(model=model, **more), clean=clean)
 
 
 def changed_by(history, **after):
@@ -174,13 +203,18 @@ BOTH = {("ui", "plain"): (past("a"),), ("agent", "plain"): (past("a"),)}
         pytest.param(BOTH, {}, (), id="not said any more"),
         pytest.param(BOTH, {"model": "a", "litellm_version": "1.2"}, (), id="not said before"),
         pytest.param(
-            {("ui", "plain"): (past("a"), past("b", clean=False))}, {"model": "b"}, ("model a -> b",), id="in order"
+            {("ui", "plain"): (past("a"), past("b", clean=False))}, {"model": "b"}, ("model a -> b at ui",),
+            id="in order",
         ),
         pytest.param({("ui", "plain"): (past("a", clean=False),)}, {"model": "b"}, (), id="never in order"),
         pytest.param({("ui", "other"): (past("a"),)}, {"model": "b"}, (), id="of another form"),
         pytest.param(
             {("ui", "plain"): (past("a", server="x"),)}, {"model": "a", "server": "y"}, ("server x -> y at ui",),
-            id="a server, with its place",
+            id="at one hop, with its place",
+        ),
+        pytest.param(
+            {("ui", "plain"): (past(None, system_fingerprint="vllm-0.22.1-a"),)},
+            {"system_fingerprint": "vllm-0.23.0-b"}, ("vLLM 0.22.1 -> 0.23.0 at ui",), id="the engine's version",
         ),
     ],
 )  # fmt: skip
@@ -197,7 +231,8 @@ def deploy(minutes, **more):
     [
         pytest.param(deploy(12), ("deploy 12 min before it began: litellm 1.2",), id="shortly before"),
         pytest.param(deploy(0), ("deploy 0 ms before it began: litellm 1.2",), id="at the same time"),
-        pytest.param(deploy(61), (), id="long before"),
+        pytest.param(deploy(180), ("deploy 3 h before it began: litellm 1.2",), id="three slow runs before"),
+        pytest.param(deploy(181), (), id="long before"),
         pytest.param(deploy(-1), (), id="not yet"),
         pytest.param(deploy(5, pipeline="chat"), ("deploy 5 min before it began: litellm 1.2",), id="of this pipeline"),
         pytest.param(deploy(5, pipeline="other"), (), id="of another"),
@@ -217,6 +252,27 @@ def test_a_deploy_after_it_began():
     world.rules = replace(world.rules, deploys=(deploy(-5),))
     world.tick(600)
     assert world.messages[-1].changed == ("deploy 5 min after it began: litellm 1.2",)
+
+
+def test_since_is_when_the_page_opened():
+    """Not when its worst member did: what is over was not over after ten minutes."""
+    world = World(rules=rules(policy=AT_ONCE))
+    world.see("ui P | agent P | litellm P | vllm F", probe="tiny")
+    world.tick(3 * 3600)
+    world.see("ui F | agent F | litellm F | vllm F")
+    for probe in ("tiny", "heavy"):
+        world.tick(300)
+        world.see("ui P | agent P | litellm P | vllm P", probe=probe)
+    assert world.told == ["on-call opened", "on-call worse", "on-call resolved"]
+    assert {message.since for message in world.messages} == {NOW}
+
+
+def test_since_begins_anew_when_it_was_over_and_goes_on_while_it_flaps():
+    world = World(rules=rules(policy=replace(AT_ONCE, remind_s=1800.0)))
+    often(world, "FPF" + "PF" * 20)
+    assert world.told == ["on-call opened", "on-call resolved", "on-call flapping", "on-call reminder"]
+    minutes = [(message.since - NOW).total_seconds() / 60 for message in world.messages]
+    assert minutes == [1, 1, 3, 3]
 
 
 def test_notes_name_the_others():

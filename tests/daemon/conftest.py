@@ -9,12 +9,11 @@ import aiohttp
 import pytest
 import structlog
 
-from canary.core.route import Receiver, Route
+from canary.core.route import Match, Policy, Receiver, Route
 from canary.core.schedule import Every
 from canary.core.secret import Secret
 from canary.core.service import Listen, Service, Storage
 from canary.core.spec import Assignment, Hop, Pipeline, Plan, Probe, QuestionTemplate
-from canary.core.route import Match, Policy
 from canary.daemon import REAL_CLOCKS, Config, build, run_daemon
 from canary.engine.due import Due, Why
 from canary.notify.webhook import WebhookOptions

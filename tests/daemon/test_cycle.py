@@ -24,15 +24,17 @@ def count(parts, metric, *labels):
 
 
 async def test_a_run_is_stored_shown_and_remembered(planned, parts):
-    async with LlmServer(answering(ANSWER)) as server:
-        async with parts(planned(hops=(("top", server.url), ("engine", server.url))).plan()) as daemon:
-            assert await daemon.perform() is None
-            (row,) = await daemon.store.runs()
-            history = await daemon.store.history("chat", "one")
-            await daemon.perform(run_id="run2")
+    async with (
+        LlmServer(answering(ANSWER)) as server,
+        parts(planned(hops=(("top", server.url), ("engine", server.url))).plan()) as daemon,
+    ):
+        assert await daemon.perform() is None
+        (row,) = await daemon.store.runs()
+        history = await daemon.store.history("chat", "one")
+        await daemon.perform(run_id="run2")
     assert (row.id, row.pipeline, row.probe, row.cut_short) == ("run1", "chat", "one", None)
     assert row.finished_at is not None
-    assert {place for place in history} == {("top", "plain"), ("engine", "plain")}
+    assert set(history) == {("top", "plain"), ("engine", "plain")}
     snapshot = daemon.running.snapshot()
     assert {(each.hop, each.run_id) for each in snapshot.latest} == {("top", "run2"), ("engine", "run2")}
     assert set(snapshot.last_runs) == {("chat", "one")}
@@ -41,17 +43,18 @@ async def test_a_run_is_stored_shown_and_remembered(planned, parts):
 
 
 async def test_cancelled_in_mid_stream_it_is_kept_with_what_it_saw(planned, parts):
-    async with LlmServer(answering(ANSWER)) as good, LlmServer(answering(THINKING)) as stuck:
-        async with parts(planned(hops=(("top", stuck.url), ("engine", good.url))).plan()) as daemon:
-            task = asyncio.create_task(daemon.perform())
-            await stuck.arrived.wait()
-            while not stuck.requests[0].sent:
-                await asyncio.sleep(0)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-            stored = await daemon.store.run("run1")
-            assert await daemon.store.incidents() == ()
+    async with (
+        LlmServer(answering(ANSWER)) as good,
+        LlmServer(answering(THINKING)) as stuck,
+        parts(planned(hops=(("top", stuck.url), ("engine", good.url))).plan()) as daemon,
+    ):
+        task = asyncio.create_task(daemon.perform())
+        await stuck.arrived.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        stored = await daemon.store.run("run1")
+        assert await daemon.store.incidents() == ()
     (run,) = daemon.runs
     assert run.cut_short is CutShort.SHUTDOWN
     assert {r.hop: [(v.status, v.reason) for v in r.verdicts] for r in run.results if r.hop == "top"} == {
@@ -78,7 +81,7 @@ async def test_a_bug_of_ours_is_counted_and_says_nothing_about_the_target(planne
     assert count(daemon, metrics.RUNS, "chat", "one", "bug") == 1
 
 
-async def test_a_first_failure_asks_for_another_run_at_once(planned, parts, webhook):
+async def test_a_first_failure_asks_for_another_run_at_once(planned, parts):
     async with LlmServer(answering(EMPTY)) as server:
         plan = planned(hops=(("engine", server.url),)).plan()
         async with parts(plan) as daemon:
@@ -171,7 +174,9 @@ async def test_with_a_dead_store_the_run_goes_on_and_is_kept(planned, parts):
 
 
 async def test_a_probe_that_a_reload_took_away_meanwhile_is_not_run(planned, parts):
-    async with LlmServer(answering(ANSWER)) as server:
-        async with parts(planned(hops=(("engine", server.url),)).plan()) as daemon:
-            assert await daemon.perform(probe="gone") is None
+    async with (
+        LlmServer(answering(ANSWER)) as server,
+        parts(planned(hops=(("engine", server.url),)).plan()) as daemon,
+    ):
+        assert await daemon.perform(probe="gone") is None
     assert (daemon.runs, server.requests) == ([], [])

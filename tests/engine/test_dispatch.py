@@ -151,7 +151,7 @@ async def test_a_restart_neither_repeats_nor_forgets(receivers, archive, time):
     assert dict(again.taken)["n3"] == "handle of p1"
 
 
-async def test_a_dead_store_silences_nobody_and_says_so(receivers, archive, store, time):
+async def test_a_dead_store_silences_nobody_and_says_so(receivers, store, time):
     store.away = "unreachable"
     await receivers.decide(told("n1", time))
     await receivers.dispatcher.flush()

@@ -1,6 +1,7 @@
 """Is it us? Own network and own loop."""
 
 import asyncio
+import socket
 from dataclasses import replace
 
 import pytest
@@ -62,7 +63,7 @@ async def somebody():
     """`host:port` of a listener."""
     server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
     async with server:
-        yield "127.0.0.1:{}".format(server.sockets[0].getsockname()[1])
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
 async def test_what_failed_while_our_network_was_down_is_nobodys_fault(unused_tcp_port):
@@ -98,8 +99,6 @@ async def test_nobody_at_the_address(unused_tcp_port, address):
 
 async def test_an_address_that_says_nothing_is_given_up():
     """A full backlog: the handshake never ends."""
-    import socket
-
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))
         full.listen(0)

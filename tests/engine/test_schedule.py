@@ -1,6 +1,7 @@
 """The timetable over a real apscheduler: what rings, when, and what a jump of the clock does."""
 
 import asyncio
+import itertools
 from datetime import timedelta
 
 import pytest
@@ -31,10 +32,14 @@ class Rung:
 
     def __init__(self, clocks):
         self.dues, self.skips, self.first = [], [], asyncio.Event()
-        self.timetable = Timetable(clocks=clocks, ring=self._ring, skipped=lambda *skip: self.skips.append(skip))
+        self.timetable = Timetable(clocks=clocks, ring=self._ring, skipped=self._skip)
 
     def _ring(self, due):
         self.dues.append(due)
+        self.first.set()
+
+    def _skip(self, *skip):
+        self.skips.append(skip)
         self.first.set()
 
     async def ring(self, key):
@@ -76,7 +81,7 @@ async def test_real_rings_come_again_and_again():
     assert {due.why for due in rung.dues} == {Why.SCHEDULE}
     assert len({due.run_id for due in rung.dues}) == len(rung.dues)
     times = [due.due_s for due in rung.dues]
-    steps = [(later - earlier) / 0.05 for earlier, later in zip(times, times[1:], strict=False)]
+    steps = [(later - earlier) / 0.05 for earlier, later in itertools.pairwise(times)]
     assert all(step == pytest.approx(round(step), abs=1e-6) and step > 0.5 for step in steps)
 
 
@@ -172,8 +177,7 @@ async def test_a_cron_run_that_the_clock_jumped_over_is_missed_and_counted():
     rung.timetable.start()
     job("a\tx").modify(next_run_time=then)
     async with asyncio.timeout(20):
-        while not rung.skips:
-            await asyncio.sleep(0)
+        await rung.first.wait()
     rung.timetable.stop()
     assert rung.skips == [(("a", "x"), Skip.MISSED, 1)]
     assert rung.dues == []

@@ -69,7 +69,7 @@ class Runs:
 
     async def until(self, *, started=None, ended=None):
         async with asyncio.timeout(10), self.moved:
-            await self.moved.wait_for(lambda: started in (None, self.started) and ended in (None, self.ended))
+            await self.moved.wait_for(lambda: started in (None, self.started) and ended in (None, sorted(self.ended)))
 
 
 async def test_one_after_another_where_they_share_a_url_and_in_their_order():

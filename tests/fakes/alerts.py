@@ -13,7 +13,7 @@ from canary.core.incident import State
 from canary.core.route import Match as Matched
 from canary.core.route import Policy, Receiver, Route
 from canary.core.run import HopResult, Run
-from canary.core.spec import Assignment, BudgetTest, Hop, Pipeline, Probe
+from canary.core.spec import Assignment, BudgetTest, Hop, Pipeline, Probe, QuestionTemplate
 from canary.core.timeout import Clock, Timeout, TimerPhase
 from canary.core.verdict import Status, Verdict
 from tests.fakes.evidence import evidence
@@ -41,9 +41,10 @@ def pipeline(name="chat", *, hops=HOPS, shared=("litellm", "vllm"), probes=PROBE
     )
 
 
-def assignment(name="heavy", *, checks=None, first_visible_s=20.0, budgets=("thinking_token_budget",)):
+def assignment(name="heavy", *, checks=None, first_visible_s=20.0, budgets=("thinking_token_budget",), solver="add"):
+    question = QuestionTemplate(text="", solver=solver)
     return Assignment(
-        probe=Probe(name=name, summary="", questions=(), checks=checks),
+        probe=Probe(name=name, summary="", questions=(question,), checks=checks),
         first_visible_s=first_visible_s,
         budgets=tuple(BudgetTest(parameter=each, tokens=64) for each in budgets),
     )
