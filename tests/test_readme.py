@@ -15,7 +15,7 @@ from canary.demo.faults import FAULTS
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-COMMANDS = typer.main.get_command(app).commands
+COMMANDS = typer.main.get_command(app()).commands
 
 
 def table(headline: str) -> list[str]:

@@ -31,7 +31,7 @@ def _has_known_answer(_key: IncidentKey, _pipeline: Pipeline, assignment: Assign
 
 
 def _has_stream(key: IncidentKey, pipeline: Pipeline, _assignment: Assignment) -> bool:
-    """Subject `visible`: one document holds nothing back. Subject `reasoning`: somebody has to say that there is any."""
+    """Subject `visible`: one document holds nothing back. Subject `reasoning`: somebody must say that there is any."""
     names = [hop.name for hop in pipeline.hops]
     hop, *below = pipeline.hops[names.index(key.origin) :]
     if key.subject == "visible":

@@ -69,6 +69,20 @@ def open_until(window: Window, now: datetime) -> datetime | None:
     return None if started is None else started + lasting
 
 
+def occurrences(window: Window, now: datetime, until: datetime, most: int) -> tuple[Once, ...]:
+    """The one that is open, and the next ones that begin before `until`, at most so many in all."""
+    if isinstance(window, Once):
+        return (window,) if now < window.ends_at and window.starts_at < until else ()
+    lasting = timedelta(seconds=window.duration_s)
+    trigger = trigger_of(window.cron)
+    found: list[Once] = []
+    closes = open_until(window, now)
+    at = now.astimezone(UTC) if closes is None else closes - lasting - timedelta(microseconds=1)
+    while len(found) < most and (at := _fire_after(trigger, at)) < until:
+        found.append(Once(starts_at=at, ends_at=at + lasting))
+    return tuple(found)
+
+
 def _starts(trigger: CronTrigger, after: datetime, until: datetime) -> Iterator[datetime]:
     """The latest fires in (after, until], in UTC: at least the last one, found without walking through all of them."""
     span = timedelta(minutes=1)

@@ -1,9 +1,9 @@
 """The facts of a message, the same for every receiver.
 
-It describes the page's leading finding, the worst one and of these the oldest, and names the others in its notes. With a
-run of that finding's probe at hand it has that run's numbers for every hop. Without one (time passed, an acknowledgement,
-another probe's run) it has those of the last run that showed the finding, which the page keeps: a later message must
-not say less than the one before it, since some receivers put it in its place.
+It describes the page's leading finding, the worst one and of these the oldest, and names the others in its notes. With
+a run of that finding's probe at hand it has that run's numbers for every hop. Without one (time passed, somebody
+acknowledged, another probe ran) it has those of the last run that showed the finding, which the page keeps: a later
+message must not say less than the one before it, since some receivers put it in its place.
 
 No prompt and no answer is in it unless the config asks for content: the check `answer` quotes what the model said, so
 its sentence is replaced, and the command that repeats the request, which holds the prompt, becomes `canary probe`.
@@ -56,9 +56,7 @@ def kept(page: Page, rules: Rules, beside: Beside) -> Page:
     lead, run = page.lead, beside.run
     if lead is None or run is None or lead.run_id != run.id:
         return page
-    return replace(
-        page, hops=_rows_of_run(run, lead, rules), changed=versions(run, beside.history) or page.changed
-    )
+    return replace(page, hops=_rows_of_run(run, lead, rules), changed=versions(run, beside.history) or page.changed)
 
 
 def message_of(

@@ -78,6 +78,7 @@ def _joined(
         opened_at=now,
         severity=incident.severity,
         members=(),
+        began_at=now,
     )
     return _opened(page, incident, now)
 

@@ -15,6 +15,9 @@ from canary.core.observation import Interrupted, StoppedByUs
 from canary.core.run import HopResult, Run
 from canary.core.verdict import Status, worst
 
+# The forms of a request that ask for a whole answer; those that prove budgets may be stopped half-way.
+WHOLE = frozenset({"plain", "control"})
+
 
 def values_of(measurement: Measurement) -> Mapping[str, float]:
     """By metric name, which is the measurement's own where it has one. Seconds, tokens, shares from 0 to 1."""

@@ -24,6 +24,11 @@ from canary.core.units import format_duration, plural
 from canary.core.verdict import Status, Verdict
 
 NAME = "visible_content"
+# Why nothing was visible, where that is known. The last two are a WARN: somebody may have asked for it.
+CAUSES = (
+    *("budget_exhausted", "stripped", "all_in_reasoning", "parser_loss", "empty_stop"),
+    *("refusal", "tool_call_only"),
+)
 _NEAR = 0.9  # engines count marks and the stop differently, by a few tokens
 LEAST_MAX_TOKENS = 16  # hosted APIs refuse less, and reasoning models cannot answer in less
 

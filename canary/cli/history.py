@@ -20,6 +20,7 @@ from canary.core.verdict import Status
 from canary.store import RunRow, Store
 
 _GAP = "  "
+_MOST = 1_000_000  # as many as are kept, unless the config says otherwise; they are all in memory at once
 _MOST_NAME_COLUMNS = 24
 
 
@@ -32,7 +33,7 @@ def history(  # noqa: PLR0913  # one parameter an option
     status: Annotated[
         Status | None, typer.Option("--status", case_sensitive=False, help="Only runs whose worst verdict this is.")
     ] = None,
-    most: Annotated[int, typer.Option("--most", "-n", min=1, help="The newest so many.")] = 50,
+    most: Annotated[int, typer.Option("--most", "-n", min=1, max=_MOST, help="The newest so many.")] = 50,
     config: stored.Config = None,
     storage: stored.Url = None,
     as_json_lines: options.AsJson = False,

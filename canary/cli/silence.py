@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 import secrets
 from collections.abc import Iterable
 from datetime import datetime
@@ -70,7 +71,7 @@ def add(  # noqa: PLR0913  # one parameter an option
         match=match,
         starts_at=now(),
         ends_at=ahead(lasting, "--for"),
-        author=author or getpass.getuser(),
+        author=author or _user(),
         comment=comment,
     )
     stored.change(stored.storage_of(config, storage), lambda store: store.add_silence(made))
@@ -127,6 +128,14 @@ def _one(silences: Iterable[Silence], prefix: str) -> Silence:
         msg = f"no single silence {prefix!r} holds now; there are {there}"
         raise UsageError(msg)
     return (exact or found)[0]
+
+
+def _user() -> str:
+    """A container may run as a user without a name."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # OSError since Python 3.13
+        return f"user {os.getuid()}"
 
 
 def known_check(name: str, where: str) -> str:

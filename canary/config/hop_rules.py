@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from canary.client.target import ssl_context
 from canary.config.errors import Problem, one_of, quoted, shown
 from canary.config.fields import opened
+from canary.config.presets import UnknownPresetError, preset_named, timeouts_of
 from canary.config.source import is_file
 from canary.config.view import View
 from canary.core.secret import Secret
@@ -109,15 +110,26 @@ def credentials_in_body(body: View) -> Iterator[Problem]:
 
 
 def _timeouts(timeouts: View) -> Iterator[Problem]:
-    names: set[str] = set()
+    """Verdicts and series are told apart by their timer's name, and by the hop's."""
+    taken: set[str] = set()
     for timeout in timeouts.items():
         yield from _preset(timeout) if timeout.has("preset") else _free_timer(timeout)
         key = "preset" if timeout.has("preset") else "name"
-        name = timeout.text(key)
-        if name in names:
+        names = _names(timeout)
+        if names & taken:
             yield timeout.at(key).problem(f"a second timer of this {key}", f"each {key} once at a hop")
-        if name:
-            names.add(name)
+        taken |= names
+
+
+def _names(timeout: View) -> set[str]:
+    """What its timers are called. A preset has several names, and as many timers as its component."""
+    if not timeout.has("preset"):
+        return {name} if (name := timeout.text("name")) else set()
+    try:
+        preset = preset_named(timeout.text("preset") or "")
+    except UnknownPresetError:
+        return set()
+    return {preset.id, *(timer.name for timer in timeouts_of(preset.id))}
 
 
 def _preset(timeout: View) -> Iterator[Problem]:

@@ -10,7 +10,9 @@ from __future__ import annotations
 from math import prod
 
 from canary.checks import CHECKS
+from canary.checks.visible_content import CAUSES
 from canary.core.metrics import ANSWER, BUCKETS_S, METRICS, RUN, Kind, Skip, TokenKind
+from canary.core.run import CutShort
 from canary.core.spec import Assignment, Pipeline
 from canary.core.timeout import Clock
 from canary.core.verdict import Status
@@ -20,10 +22,10 @@ MAX_SERIES = 250_000
 
 _LINES_OF_A_HISTOGRAM = len(BUCKETS_S) + 3  # buckets, +Inf, sum, count
 _FEW = {
-    "cause": 5,
+    "cause": len(CAUSES),
     "status": 1,  # a reason has hardly more than one
     "reason": len(Skip),
-    "outcome": len(Status),
+    "outcome": len(Status) + len(CutShort),
     "kind": len(TokenKind),
     "clock": len(Clock),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from ipaddress import IPv6Address
 from typing import Annotated, TypeAlias
 from urllib.parse import urlsplit
 
@@ -16,7 +17,10 @@ from canary.core.units import parse_size
 
 STORAGE_SCHEMES = ("sqlite", "postgresql")
 _MOST_RUNS = 100  # that an incident looks back on
-_ADDRESS = re.compile(r"(?P<host>[^\[\]:/\s]*|\[[0-9a-fA-F:.%]+\]):(?P<port>\d{1,5})")
+_LABEL_OF_HOST = r"[A-Za-z0-9_-]{1,63}"
+_ADDRESS = re.compile(
+    rf"(?:(?P<host>(?:{_LABEL_OF_HOST}\.)*{_LABEL_OF_HOST}\.?|)|\[(?P<ipv6>[^\[\]]+)\]):(?P<port>[0-9]{{1,5}})"
+)
 _LABEL = re.compile(r"(?!__)[A-Za-z_][A-Za-z0-9_]*")
 _OF = re.compile(r"(\d{1,6})(?:\s+of\s+(\d{1,6}))?")
 
@@ -24,10 +28,18 @@ _OF = re.compile(r"(\d{1,6})(?:\s+of\s+(\d{1,6}))?")
 def parse_address(text: str) -> tuple[str, int]:
     """Host and port of `127.0.0.1:9469`, `[::1]:9469` or `:9469`, without the brackets. Raises ValueError."""
     match = _ADDRESS.fullmatch(text.strip())
-    if match is None or int(match["port"]) > 65_535:
+    if match is None or int(match["port"]) > 65_535 or not _is_ipv6(match["ipv6"] or "::"):
         msg = f"{text!r} is not an address; write it like 127.0.0.1:9469 or [::1]:9469"
         raise ValueError(msg)
-    return match["host"].strip("[]"), int(match["port"])
+    return match["ipv6"] or match["host"], int(match["port"])
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        IPv6Address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _address(text: str) -> tuple[str, int]:
@@ -110,7 +122,8 @@ def _storage_url(value: object) -> Secret:
 
 def _is_file_url(rest: str) -> bool:
     path = rest.removeprefix("/")
-    return rest.startswith("/") and "?" not in path and path not in ("", ":memory:") and not path.endswith("/")
+    named = path not in ("", ":memory:") and not path.endswith("/")
+    return rest.startswith("/") and named and not {"?", "\0"} & set(path)
 
 
 def _names_a_database(url: str) -> bool:

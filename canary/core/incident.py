@@ -96,7 +96,8 @@ class Page:
     settles. Flapping without members it is not over yet: people still have to hear how it ended. `told`: when each
     receiver last heard each reason, oldest first; from RESOLVED on it begins anew. `lead`: the incident that speaks for
     all, as it was when it last fired; `hops` and `changed`: what its last run showed, for messages that come later.
-    `pipelines`, `probes`: all that have seen it since it opened. What was over and fires again opens anew.
+    `pipelines`, `probes`: all that have seen it since it opened. What was over and fires again opens anew; `began_at`
+    is when it opened first, None where nobody wrote that down yet.
     """
 
     id: str
@@ -116,3 +117,4 @@ class Page:
     probes: tuple[str, ...] = ()
     hops: tuple[HopRow, ...] = ()
     changed: tuple[str, ...] = ()
+    began_at: datetime | None = None

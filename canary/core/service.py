@@ -20,6 +20,20 @@ class Listen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StatusPage:
+    """What people see who have no token. Without `public` that is nothing but whether we are alive.
+
+    An incident shows once it has lasted `min_age_s`. `content`: its text is the finding's own sentence, with numbers
+    and what servers said, instead of the words for everybody.
+    """
+
+    public: bool = False
+    title: str = "Status"
+    min_age_s: float = 120.0
+    content: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Storage:
     """`url` as SQLAlchemy writes it, `sqlite:///PATH` or `postgresql://…`; it may hold a password.
 
@@ -59,6 +73,7 @@ class LogFormat(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
     listen: Listen = field(default_factory=Listen)
+    status_page: StatusPage = field(default_factory=StatusPage)
     storage: Storage = field(default_factory=Storage)
     heartbeat: Heartbeat | None = None
     own_network: OwnNetwork | None = None

@@ -65,6 +65,7 @@ class Cycle:
     over: Callable[[Run], None]
     skipped: Callable[[Key, Skip, int], None]
     seed: Callable[[], int]
+    longest_s: Callable[[Pipeline, Assignment], float] = longest_s
     objected: dict[Key, str] = field(default_factory=dict)
 
     async def perform(self, due: Due) -> Due | None:
@@ -138,7 +139,7 @@ class Cycle:
         )
         cancelled = False
         try:
-            async with asyncio.timeout(longest_s(pipeline, assignment)) as deadline:
+            async with asyncio.timeout(self.longest_s(pipeline, assignment)) as deadline:
                 run = await run_probe(pipeline, assignment, occasion)
             return replace(run, finished_at=self.clocks.wall()), cancelled
         except TimeoutError:

@@ -18,6 +18,7 @@ from canary.core.snapshot import Latest, Readiness, Snapshot
 from canary.core.spec import Plan
 from canary.engine.due import Key
 from canary.engine.tally import Tally
+from canary.engine.zeros import zeros
 
 PAGES_KEPT = timedelta(hours=1)  # once resolved: as long as it takes to call a page flapping
 _OPEN = (State.FIRING, State.RECOVERING)
@@ -116,6 +117,7 @@ class Known:
         runs = set(now)
         same = {key for key in now if before.get(key, now[key]) == now[key]}
         self.tally.forget({p.name for p in plan.pipelines}, hops, same)
+        self.tally.begin(zeros(plan))
         self.last_runs = {key: at for key, at in self.last_runs.items() if key in runs}
         self.latest = {
             place: each

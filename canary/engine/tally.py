@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
 
 from canary.core import metrics
 from canary.core.measurement import Measurement
-from canary.core.metrics import BUCKETS_S, METRICS, TokenKind
+from canary.core.metrics import BUCKETS_S, METRICS, Kind, TokenKind
 from canary.core.observation import Interrupted, StoppedByUs
 from canary.core.run import HopResult, Run
 from canary.core.snapshot import Distribution, Exemplar, Series
@@ -28,6 +28,14 @@ class Tally:
     def add(self, metric: str, *labels: str, by: float = 1.0) -> None:
         series = Series(metric=metric, labels=labels)
         self.counters[series] = self.counters.get(series, 0.0) + by
+
+    def begin(self, known: Iterable[Series]) -> None:
+        """Series that are shown before anything was counted in them."""
+        for series in known:
+            if METRICS[series.metric].kind is Kind.HISTOGRAM:
+                self.distributions.setdefault(series, _EMPTY)
+            else:
+                self.counters.setdefault(series, 0.0)
 
     def run(self, run: Run) -> None:
         """A run that was cut short says nothing but that."""

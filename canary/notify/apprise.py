@@ -1,14 +1,19 @@
 """Everything else, by apprise: mail, Teams, Telegram and some hundred more. https://github.com/caronc/apprise
 
 It is synchronous, so it works in a thread, which cannot be stopped: an attempt that takes too long counts as failed
-and may yet arrive. It says only yes or no; its own log of the attempt says why, and is quoted.
+and may yet arrive. It says only yes or no; its own log of the attempt says why, and is quoted: of this attempt alone,
+since the log is one for all receivers, and another's secrets are not known here.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from io import StringIO
 
 import aiohttp
 
@@ -20,6 +25,7 @@ from canary.notify.kind import Errand
 from canary.notify.text import headline, plain
 
 _MOST_QUOTED_CHARS = 200
+_ATTEMPT: ContextVar[StringIO | None] = ContextVar("attempt", default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +48,7 @@ def _notify(url: str, notification: Notification) -> Delivery:
     except ModuleNotFoundError:
         return Rejected(why="apprise is not installed: pip install 'reasoning-canary[apprise]'")
     service = apprise.Apprise()
-    with apprise.LogCapture(level=logging.WARNING) as log:  # type: ignore[no-untyped-call]
+    with _log() as log:
         if not service.add(url):
             return Rejected(why=f"apprise does not take this URL{_said(log.getvalue())}")
         taken = service.notify(
@@ -52,6 +58,21 @@ def _notify(url: str, notification: Notification) -> Delivery:
             body_format=apprise.NotifyFormat.TEXT,
         )
         return Sent() if taken else RetryLater(why=f"apprise could not deliver it{_said(log.getvalue())}")
+
+
+@contextmanager
+def _log() -> Iterator[StringIO]:
+    """It works in threads of its own, which inherit the context and not the thread's identity."""
+    log = StringIO()
+    _ATTEMPT.set(log)
+    handler, logger = logging.StreamHandler(log), logging.getLogger("apprise")
+    handler.setLevel(logging.WARNING)
+    handler.addFilter(lambda _: _ATTEMPT.get() is log)
+    logger.addHandler(handler)
+    try:
+        yield log
+    finally:
+        logger.removeHandler(handler)
 
 
 def _type(notification: Notification) -> str:

@@ -1,7 +1,8 @@
 """Slack as a bot: one message per page, edited so that it always says how things stand; its thread is the history.
 
 An edit notifies nobody, so what people must see now goes to the thread *and* to the channel (`reply_broadcast`);
-what merely got better or was acknowledged stays in the thread.
+what merely got better or was acknowledged stays in the thread. A message that says that it is over is left at that: a
+page that opens again gets a new one, where people look, and not an edit of one that they have scrolled past.
 
 Steps of a change, each safe to be made again after a failure in a later one:
 1 edit the message; if it is gone, post it anew and have a new handle; 2 reply in its thread.
@@ -63,11 +64,12 @@ class SlackOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Post:
-    """Where our message of a page stands. `asked`: the channel as the config had it then."""
+    """Where our message of a page stands. `asked`: the channel as the config had it then. `over`: so it says."""
 
     asked: str
     channel: str
     ts: str
+    over: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +93,7 @@ async def send(errand: Errand, options: SlackOptions, session: aiohttp.ClientSes
     )
     bot = Bot(client=client, options=options, errand=errand)
     post = _post_of(errand.handle)
-    if post is not None and post.asked == options.channel:
+    if post is not None and post.asked == options.channel and not post.over:
         outcome = await _change(bot, post)
         if not (isinstance(outcome, Rejected) and outcome.why in _GONE):
             return outcome
@@ -114,7 +116,7 @@ async def _change(bot: Bot, post: Post) -> Delivery:
             **_body(notification) | {"blocks": update(notification)},
         )
     )
-    return Sent(handle=_handle(post)) if isinstance(replied, Mapping) else replied
+    return Sent(handle=_handle(post, notification)) if isinstance(replied, Mapping) else replied
 
 
 async def _begin(bot: Bot) -> Delivery:
@@ -132,7 +134,7 @@ async def _begin(bot: Bot) -> Delivery:
         return posted
     post = Post(asked=bot.options.channel, channel=str(posted.get("channel", "")), ts=str(posted.get("ts", "")))
     failed = [await _attach_picture(bot, post), await _reply_content(bot, post)]
-    return Sent(handle=_handle(post), note="; ".join(filter(None, failed)))
+    return Sent(handle=_handle(post, notification), note="; ".join(filter(None, failed)))
 
 
 async def _attach_picture(bot: Bot, post: Post) -> str:
@@ -177,8 +179,9 @@ def _identity(notification: Notification) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"reasoning-canary:{notification.id}"))
 
 
-def _handle(post: Post) -> str:
-    return json.dumps({"asked": post.asked, "channel": post.channel, "ts": post.ts})
+def _handle(post: Post, notification: Notification) -> str:
+    over = not notification.message.firing
+    return json.dumps({"asked": post.asked, "channel": post.channel, "ts": post.ts, "over": over})
 
 
 def _post_of(handle: str | None) -> Post | None:

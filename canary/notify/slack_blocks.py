@@ -6,7 +6,8 @@ counted in bytes of UTF-8, since nobody knows better.
 So blocks come in the order of what a person at 3 a.m. needs first, and those that no longer fit are left out, which the
 last line says.
 
-In `mrkdwn` only `&`, `<` and `>` have power: `<!channel>`, `<@U1>` and links need them. Escaped, text is only text.
+In `mrkdwn` `&`, `<` and `>` have power: `<!channel>`, `<@U1>` and links need them. Escaped, and `verbatim`, so that
+Slack looks for no addresses and names of its own accord, text is only text.
 """
 
 from __future__ import annotations
@@ -68,7 +69,11 @@ def update(notification: Notification) -> list[Json]:
 
 
 def section(mrkdwn: str) -> Json:
-    return {"type": "section", "text": {"type": "mrkdwn", "text": mrkdwn or " "}}
+    return {"type": "section", "text": _text(mrkdwn or " ")}
+
+
+def _text(mrkdwn: str) -> Json:
+    return {"type": "mrkdwn", "text": mrkdwn, "verbatim": True}
 
 
 def escaped(text: str, most: int) -> str:
@@ -110,7 +115,7 @@ def _sign(notification: Notification) -> str:
 def _fields(message: Message) -> Json:
     texts = [f"*{name}*\n{escaped(value, _MOST_FIELD)}" for name, value in facts(message)]
     texts.append(f"*Since*\n{_date(int(message.since.timestamp()), since(message.since))}")
-    return {"type": "section", "fields": [{"type": "mrkdwn", "text": text} for text in texts[:10]]}
+    return {"type": "section", "fields": [_text(text) for text in texts[:10]]}
 
 
 def _more(message: Message) -> Iterator[Json | None]:
@@ -138,7 +143,7 @@ def _context(notification: Notification, *, shortened: bool) -> Json:
     said.append(f"page {escaped(notification.page_id, _MOST_FIELD)}")
     if shortened:
         said.append("shortened: not all of it fits into a Slack message")
-    return {"type": "context", "elements": [{"type": "mrkdwn", "text": "  |  ".join(said)}]}
+    return {"type": "context", "elements": [_text("  |  ".join(said))]}
 
 
 def _when(notification: Notification) -> str:

@@ -13,12 +13,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from canary.core.conclusion import Conclusion
 from canary.core.incident import Incident, Page, Transition
+from canary.core.kept import Held
 from canary.core.notification import Notification, Reason, Withheld
 from canary.store.codec import decode, encode
-from canary.store.record import Row
-from canary.store.rows import Held
 from canary.store.tables import INCIDENTS, OUTBOX, PAGES, TRANSITIONS, WITHHELD
-from canary.store.upsert import insert, insert_new, replace_all
+from canary.store.upsert import Row, insert, insert_new, replace_all
 
 NOT_OK = text("state <> 'ok'")  # to the letter as in the index
 

@@ -66,8 +66,8 @@ class Database:
 def url_of(text: str) -> URL:
     """Raises StoreError for what is no URL of a database that we know; it does not repeat what may hold a password."""
     try:
-        url = make_url(text)
-    except ArgumentError:
+        url = _parsed(text)
+    except (ArgumentError, ValueError):
         msg = "the storage URL cannot be read; expected sqlite:///PATH or postgresql://USER:PASSWORD@HOST/NAME"
         raise StoreError(StoreTrouble.OTHER, msg) from None
     backend = url.drivername.partition("+")[0]
@@ -79,15 +79,18 @@ def url_of(text: str) -> URL:
             raise StoreError(StoreTrouble.OTHER, msg)
         return url.set(drivername="sqlite+aiosqlite")
     if backend in ("postgresql", "postgres"):
-        return _postgresql(url)
+        return url.set(drivername="postgresql+asyncpg")
     msg = f"the storage URL begins with {backend}; expected sqlite or postgresql"
     raise StoreError(StoreTrouble.OTHER, msg)
 
 
-def _postgresql(url: URL) -> URL:
-    """What everybody writes as `sslmode`, as in libpq, is `ssl` to asyncpg."""
-    query = {"ssl" if name == "sslmode" else name: value for name, value in url.query.items()}
-    return url.set(drivername="postgresql+asyncpg", query=query)
+def _parsed(text: str) -> URL:
+    """Raises ArgumentError, and ValueError also for what no path and no server takes: NUL, half a surrogate pair."""
+    if "\0" in text:
+        msg = "NUL in a URL"
+        raise ValueError(msg)
+    text.encode()
+    return make_url(text)
 
 
 def database(url: URL, *, lock_timeout_s: float, read_only: bool) -> Database:
@@ -129,13 +132,17 @@ def _prepare(engine: AsyncEngine, *, begin: str, pragmas: tuple[str, ...]) -> No
 
 
 def _server(url: URL, lock_timeout_s: float, read_only: bool) -> Database:
+    """Asyncpg reads the URL itself, as libpq does: `sslmode`, `sslrootcert`, `target_session_attrs` …"""
     del read_only  # the readers are, and nobody writes
     settings = {"lock_timeout": f"{round(lock_timeout_s * 1000)}", "application_name": "canary"}
     common: dict[str, Any] = {"hide_parameters": True, "pool_pre_ping": True, "max_overflow": 0, "pool_timeout": 60.0}
-    arguments = {"timeout": _CONNECT_TIMEOUT_S, "command_timeout": 60.0}
-    writer = create_async_engine(url, pool_size=1, connect_args={**arguments, "server_settings": settings}, **common)
+    dsn = url.set(drivername="postgresql").render_as_string(hide_password=False)
+    arguments = {"dsn": dsn, "timeout": _CONNECT_TIMEOUT_S, "command_timeout": 60.0}
+    plain = URL.create("postgresql+asyncpg")
+    writer = create_async_engine(plain, pool_size=1, connect_args={**arguments, "server_settings": settings}, **common)
     read = {**settings, "default_transaction_read_only": "on"}
-    reader = create_async_engine(url, pool_size=_READERS, connect_args={**arguments, "server_settings": read}, **common)
+    reads = {**arguments, "server_settings": read}
+    reader = create_async_engine(plain, pool_size=_READERS, connect_args=reads, **common)
     return Database(url=url, writer=writer, reader=reader)
 
 

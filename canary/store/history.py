@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Row as Found
-from sqlalchemy import Select, Subquery, and_, or_, select, text
+from sqlalchemy import Select, and_, or_, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from canary.core.history import Answer, Past
@@ -109,41 +109,40 @@ def answers_of(series: Found[Any], rows: Rows) -> list[Answer]:
 
 
 async def latest(connection: AsyncConnection) -> tuple[Rows, Rows]:
-    """The newest result of each series with its place; and the runs that they are in, with their bodies."""
-    newer = RESULTS.alias("newer")
-    last = (
-        select(newer.c.id)
-        .where(newer.c.series_id == SERIES.c.id)
-        .order_by(newer.c.at.desc(), newer.c.id.desc())
+    """The newest whole run of each probe, and its results with their places."""
+    probes = select(SERIES.c.pipeline, SERIES.c.probe).distinct().subquery("probes")
+    newest_run = (
+        select(RUNS.c.id)
+        .where(RUNS.c.pipeline == probes.c.pipeline, RUNS.c.probe == probes.c.probe, RUNS.c.cut_short.is_(None))
+        .order_by(RUNS.c.started_at.desc())
         .limit(1)
-        .correlate(SERIES)
+        .correlate(probes)
         .scalar_subquery()
     )
-    places: Subquery = select(SERIES, last.label("result_id")).subquery("places")
-    query = select(places, RESULTS.c.run_id, RESULTS.c.place, RESULTS.c.at).join(
-        RESULTS, RESULTS.c.id == places.c.result_id
-    )
-    results = list(await connection.execute(query))
-    ids = sorted({row.run_id for row in results})
+    ids = list(await connection.scalars(select(newest_run).select_from(probes)))
+    results: Rows = []
     runs: Rows = []
     for start in range(0, len(ids), _BATCH):
-        chunk = select(RUNS.c.id, RUNS.c.body).where(RUNS.c.id.in_(ids[start : start + _BATCH]))
-        runs += list(await connection.execute(chunk))
+        chunk = [run_id for run_id in ids[start : start + _BATCH] if run_id is not None]
+        of_runs = select(RUNS.c.id, RUNS.c.started_at, RUNS.c.finished_at, RUNS.c.body).where(RUNS.c.id.in_(chunk))
+        runs += list(await connection.execute(of_runs))
+        answers = select(SERIES, RESULTS.c.run_id, RESULTS.c.place).join(RESULTS, RESULTS.c.series_id == SERIES.c.id)
+        results += list(await connection.execute(answers.where(RESULTS.c.run_id.in_(chunk)).order_by(RESULTS.c.id)))
     return results, runs
 
 
 def latest_of(results: Rows, runs: Rows) -> tuple[Latest, ...]:
     """The work of reading them, for a thread. What an earlier version wrote and we cannot read is not known."""
-    bodies: dict[str, Body] = {}
+    whole: dict[str, tuple[datetime, Body]] = {}
     for run in runs:
         try:
-            bodies[run.id] = unpack(Body, run.body)
+            whole[run.id] = (run.finished_at or run.started_at, unpack(Body, run.body))
         except CodecError:
             continue
-    return tuple(_latest_of(row, bodies[row.run_id]) for row in results if row.run_id in bodies)
+    return tuple(_latest_of(row, *whole[row.run_id]) for row in results if row.run_id in whole)
 
 
-def _latest_of(row: Found[Any], body: Body) -> Latest:
+def _latest_of(row: Found[Any], at: datetime, body: Body) -> Latest:
     result = body[row.place]
     return Latest(
         pipeline=row.pipeline,
@@ -151,7 +150,7 @@ def _latest_of(row: Found[Any], body: Body) -> Latest:
         hop=row.hop,
         variant=row.variant,
         run_id=row.run_id,
-        at=row.at,
+        at=at,
         measurement=result.measurement,
         verdicts=result.verdicts,
     )

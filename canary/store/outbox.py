@@ -14,9 +14,10 @@ from sqlalchemy import Row as Found
 from sqlalchemy import Select, Update, func, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from canary.core.kept import Delivered
 from canary.core.notification import Notification
 from canary.store.codec import decode
-from canary.store.rows import Delivered, Queued
+from canary.store.rows import Queued
 from canary.store.tables import OUTBOX
 
 _QUEUED = text("outbox.state = 'queued'")  # to the letter as in the index
@@ -71,17 +72,17 @@ def marked(notification_id: str) -> Update:
 
 async def of_page(connection: AsyncConnection, page_id: str) -> tuple[Delivered, ...]:
     rows = await connection.execute(select(OUTBOX).where(OUTBOX.c.page_id == page_id).order_by(OUTBOX.c.id))
-    return tuple(_delivered(row) for row in rows)
+    return tuple(delivered(row) for row in rows)
 
 
 async def dead(connection: AsyncConnection, since: datetime | None) -> tuple[Delivered, ...]:
     query = select(OUTBOX).where(OUTBOX.c.done_at.is_not(None), OUTBOX.c.state == "dead").order_by(OUTBOX.c.id)
     if since is not None:
         query = query.where(OUTBOX.c.done_at >= since)
-    return tuple(_delivered(row) for row in await connection.execute(query))
+    return tuple(delivered(row) for row in await connection.execute(query))
 
 
-def _delivered(row: Found[Any]) -> Delivered:
+def delivered(row: Found[Any]) -> Delivered:
     return Delivered(
         notification=decode(Notification, row.body),
         attempts=row.attempts,

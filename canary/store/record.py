@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from canary.analysis.remember import past_of, values_of
 from canary.core.finding import Finding
+from canary.core.kept import StoredResult
 from canary.core.observation import Interrupted
 from canary.core.run import HopResult, Run
 from canary.core.verdict import Status, worst
+from canary.store import spans
 from canary.store.codec import encode, pack
-from canary.store.rows import StoredResult
 from canary.store.transcripts import Keep, compressed, wanted
-
-Row: TypeAlias = dict[str, Any]  # column: value, what SQLAlchemy takes
+from canary.store.upsert import Row
 
 Place: TypeAlias = tuple[str, str]  # hop, variant
 Body: TypeAlias = tuple[StoredResult, ...]  # all of a run but its observations; the column `body`
@@ -32,6 +32,7 @@ class Record:
     run: Row
     results: tuple[tuple[Place, Row], ...]
     transcripts: tuple[Row, ...]
+    spans: tuple[Row, ...]
 
 
 def record(run: Run, *, quiet: bool, keep: Keep) -> Record:
@@ -43,6 +44,7 @@ def record(run: Run, *, quiet: bool, keep: Keep) -> Record:
         run=_run(run, [result for _, result in answered]),
         results=tuple(((result.hop, result.variant), _result(run, n, result, quiet=quiet)) for n, result in answered),
         transcripts=tuple(_transcripts(run, keep)) if wanted(run, keep) else (),
+        spans=tuple(spans.rows_of(run, _status(run), [result for _, result in answered])),
     )
 
 

@@ -2,7 +2,8 @@
 
 1. Transcripts beyond their bytes, oldest first: they are the bulk, and numbers outlive them.
 2. Runs that are too old or too many, oldest first, with all that is theirs.
-3. Incidents, pages, notifications, silences and deploys that are over and too old.
+3. Spans that no page looks back at.
+4. Incidents, pages, notifications, silences and deploys that are over and too old.
 
 What somebody may still need stays, however old: open incidents, unresolved pages, unsent notifications, the runs and
 transcripts that one of these names, and what was sent of an unresolved page (a later message changes the earlier one).
@@ -17,6 +18,7 @@ from typing import Any
 from sqlalchemy import Delete, Select, Table, and_, delete, func, or_, select, text, tuple_
 
 from canary.core.service import Storage
+from canary.store import spans
 from canary.store.conclusions import NOT_OK
 from canary.store.database import Database
 from canary.store.rows import Pruned
@@ -29,6 +31,7 @@ from canary.store.tables import (
     RUNS,
     SERIES,
     SILENCES,
+    SPANS,
     TRANSCRIPTS,
     TRANSITIONS,
     WITHHELD,
@@ -55,8 +58,8 @@ async def prune(database: Database, storage: Storage, now: datetime) -> Pruned:
     before = now - timedelta(days=storage.keep_days)
     transcripts = await _transcripts(database, storage.keep_bytes)
     runs = await _repeat(database, _some(RUNS, _old_runs(await _cut(database, before, storage.keep_runs))))
-    counts = dict.fromkeys(("incidents", "pages", "notifications", "others"), 0)
-    for noun, statement in _over(before):
+    counts = dict.fromkeys(("incidents", "pages", "notifications", "spans", "others"), 0)
+    for noun, statement in (*_over(before), *_outdated(now)):
         counts[noun] += await _repeat(database, statement)
     if database.is_sqlite:
         await _give_back(database)
@@ -124,6 +127,11 @@ def _over(before: datetime) -> list[tuple[str, Delete]]:
         for noun, rows in old.items()
         for table, condition in rows
     ]
+
+
+def _outdated(now: datetime) -> list[tuple[str, Delete]]:
+    keys = list(SPANS.primary_key.columns)
+    return [("spans", _some(SPANS, select(*keys).where(condition))) for condition in spans.outdated(now)]
 
 
 async def _repeat(database: Database, statement: Delete) -> int:

@@ -11,12 +11,13 @@ from sqlalchemy import Row as Found
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from canary.core.kept import RunRow, StoredRun
 from canary.core.run import CutShort
 from canary.core.verdict import Status
+from canary.store import spans
 from canary.store.codec import decode, unpack
 from canary.store.errors import AmbiguousIdError
 from canary.store.record import Body, Findings, Place, Record
-from canary.store.rows import RunRow, StoredRun
 from canary.store.tables import RESULTS, RUNS, SERIES, TRANSCRIPTS
 from canary.store.transcripts import decompressed
 from canary.store.upsert import insert_new
@@ -46,6 +47,7 @@ async def save(connection: AsyncConnection, record: Record) -> bool:
         await connection.execute(RESULTS.insert(), rows)
     if record.transcripts:
         await connection.execute(TRANSCRIPTS.insert(), record.transcripts)
+    await spans.add(connection, record.spans)
     return True
 
 

@@ -6,7 +6,7 @@ Making JSON, compressing and reading them back take milliseconds, in which our e
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -15,18 +15,20 @@ from canary.core.conclusion import Conclusion
 from canary.core.deploy import Deploy
 from canary.core.history import Answer, Past
 from canary.core.incident import Incident, Page, Transition
+from canary.core.kept import Case, Delivered, Held, RunRow, StoredRun
 from canary.core.notification import Sent
 from canary.core.route import Silence
 from canary.core.run import Run
 from canary.core.service import Storage
 from canary.core.snapshot import Latest
+from canary.core.span import Day, Span
 from canary.core.verdict import Status
-from canary.store import conclusions, history, marks, outbox, retention, runs
+from canary.store import cases, conclusions, history, marks, outbox, retention, runs, spans
 from canary.store.database import Database, database, is_there, make_folder, url_of
 from canary.store.errors import StoreError, StoreTrouble, place
 from canary.store.migrate import migrate, newest, revision_of
 from canary.store.record import Place, record
-from canary.store.rows import Delivered, Held, Pruned, Queued, RunRow, StoredRun
+from canary.store.rows import Pruned, Queued
 from canary.store.tables import INCIDENTS, PAGES
 from canary.store.transcripts import Keep
 
@@ -139,7 +141,31 @@ class Store:
         async with self.database.reading() as connection:
             return await outbox.of_page(connection, page_id)
 
+    async def case(self, page_id: str) -> Case | None:
+        """The page and all that belongs to it; the newest few hundred of each."""
+        async with self.database.reading() as connection:
+            return await cases.case(connection, page_id)
+
+    async def recent_pages(self, since: datetime, *, pipeline: str | None = None, most: int = 50) -> tuple[Page, ...]:
+        """Those that were open at some time since then, newest first."""
+        which = cases.Which(since=since, pipeline=pipeline)
+        async with self.database.reading() as connection:
+            found = await cases.recent(connection, which, most)
+        return await asyncio.to_thread(cases.pages_of, found, which)
+
     # History
+
+    async def days(self, pipelines: Collection[str], since: datetime) -> tuple[Day, ...]:
+        """All hops, and the runs as a whole; a day without a run is left out."""
+        async with self.database.reading() as connection:
+            found = await spans.days(connection, pipelines, since)
+        return await asyncio.to_thread(spans.days_of, found)
+
+    async def spans(self, pipeline: str, probe: str, grain: timedelta, since: datetime) -> tuple[Span, ...]:
+        """Oldest first; `grain`: one of `core.span.RANGES`."""
+        async with self.database.reading() as connection:
+            found = await spans.spans(connection, pipeline, probe, grain, since)
+        return await asyncio.to_thread(spans.spans_of, found)
 
     async def history(self, pipeline: str, probe: str, *, most: int = 200) -> Mapping[Place, tuple[Past, ...]]:
         """By (hop, variant), newest last: the newest `most`, and older clean ones until there are `most` of these."""
@@ -149,7 +175,7 @@ class Store:
         return await asyncio.to_thread(history.pasts_of, found)
 
     async def latest(self) -> tuple[Latest, ...]:
-        """The newest answer of every pipeline, probe, hop and variant that was ever asked and is not pruned."""
+        """The answers of each probe's newest run: as the daemon shows it, a run that was cut short is none."""
         async with self.database.reading() as connection:
             results, bodies = await history.latest(connection)
         return await asyncio.to_thread(history.latest_of, results, bodies)

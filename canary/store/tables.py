@@ -63,6 +63,13 @@ class Words(TypeDecorator[str]):
         return None if value is None else value.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 
+class Name(Words):
+    """An id or a name. One that somebody asks for may be anything that a command line or a URL can say."""
+
+    impl = String
+    cache_ok = True
+
+
 def _number() -> BigInteger:
     """SQLite counts up by itself only in a column that says INTEGER."""
     return BigInteger().with_variant(Integer, "sqlite")
@@ -73,9 +80,9 @@ METADATA = MetaData()
 RUNS = Table(
     "runs",
     METADATA,
-    Column("id", String, primary_key=True),
-    Column("pipeline", String, nullable=False),
-    Column("probe", String, nullable=False),
+    Column("id", Name, primary_key=True),
+    Column("pipeline", Name, nullable=False),
+    Column("probe", Name, nullable=False),
     Column("started_at", Instant, nullable=False),
     Column("finished_at", Instant),
     Column("status", String, nullable=False),
@@ -91,14 +98,33 @@ RUNS = Table(
     Index("runs_tokens", "pipeline", "started_at", "tokens"),
 )
 
+SPANS = Table(
+    "spans",
+    METADATA,
+    Column("pipeline", Name, primary_key=True),
+    Column("grain_s", Integer, primary_key=True, autoincrement=False),
+    Column("at", Instant, primary_key=True, autoincrement=False),
+    Column("probe", Name, primary_key=True),
+    Column("hop", Name, primary_key=True),  # '': the run as a whole
+    *(Column(name, Integer, nullable=False) for name in ("passed", "warned", "failed", "unknown", "never")),
+    *(
+        Column(f"{number}_{part}", Integer if part == "count" else Float, nullable=part not in ("count", "sum"))
+        for number in ("first_reasoning", "first_visible", "reasoning_share")
+        for part in ("count", "sum", "least", "most")
+    ),
+    *(Column(f"silence_{clock}", Float) for clock in ("byte", "event", "token", "visible")),
+    Column("fingerprint", Text),  # JSON
+    Index("spans_age", "grain_s", "at"),
+)
+
 SERIES = Table(
     "series",
     METADATA,
     Column("id", _number(), primary_key=True, autoincrement=True),
-    Column("pipeline", String, nullable=False),
-    Column("probe", String, nullable=False),
-    Column("hop", String, nullable=False),
-    Column("variant", String, nullable=False),
+    Column("pipeline", Name, nullable=False),
+    Column("probe", Name, nullable=False),
+    Column("hop", Name, nullable=False),
+    Column("variant", Name, nullable=False),
     UniqueConstraint("pipeline", "probe", "hop", "variant", name="series_place"),
     sqlite_autoincrement=True,
 )
@@ -108,7 +134,7 @@ RESULTS = Table(
     METADATA,
     Column("id", _number(), primary_key=True, autoincrement=True),
     Column("series_id", BigInteger, ForeignKey("series.id"), nullable=False),
-    Column("run_id", String, ForeignKey("runs.id", ondelete="CASCADE"), nullable=False),
+    Column("run_id", Name, ForeignKey("runs.id", ondelete="CASCADE"), nullable=False),
     Column("place", Integer, nullable=False),  # among the results of its run
     Column("at", Instant, nullable=False),
     Column("status", String, nullable=False),
@@ -124,7 +150,7 @@ RESULTS = Table(
 TRANSCRIPTS = Table(
     "transcripts",
     METADATA,
-    Column("run_id", String, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("run_id", Name, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
     Column("place", Integer, primary_key=True, autoincrement=False),
     Column("at", Instant, nullable=False),
     Column("bytes", Integer, nullable=False),
@@ -135,11 +161,11 @@ TRANSCRIPTS = Table(
 INCIDENTS = Table(
     "incidents",
     METADATA,
-    Column("id", String, primary_key=True),
-    Column("pipeline", String, nullable=False),
+    Column("id", Name, primary_key=True),
+    Column("pipeline", Name, nullable=False),
     Column("state", String, nullable=False),
     Column("since", Instant, nullable=False),
-    Column("run_id", String, nullable=False),
+    Column("run_id", Name, nullable=False),
     Column("body", Text, nullable=False),  # JSON
     Index("incidents_open", "since", sqlite_where=text("state <> 'ok'"), postgresql_where=text("state <> 'ok'")),
     Index("incidents_since", "since"),
@@ -148,8 +174,8 @@ INCIDENTS = Table(
 PAGES = Table(
     "pages",
     METADATA,
-    Column("id", String, primary_key=True),
-    Column("cause", String, nullable=False),
+    Column("id", Name, primary_key=True),
+    Column("cause", Name, nullable=False),
     Column("opened_at", Instant, nullable=False),
     Column("resolved_at", Instant),
     Column("body", Text, nullable=False),  # JSON
@@ -161,8 +187,8 @@ TRANSITIONS = Table(
     "transitions",
     METADATA,
     Column("id", _number(), primary_key=True, autoincrement=True),
-    Column("incident_id", String, nullable=False),
-    Column("pipeline", String, nullable=False),
+    Column("incident_id", Name, nullable=False),
+    Column("pipeline", Name, nullable=False),
     Column("at", Instant, nullable=False),
     Column("event", String, nullable=False),
     Column("body", Text, nullable=False),  # JSON
@@ -175,10 +201,10 @@ OUTBOX = Table(
     "outbox",
     METADATA,
     Column("id", _number(), primary_key=True, autoincrement=True),  # the order in which things were decided
-    Column("notification_id", String, nullable=False, unique=True),
-    Column("page_id", String, nullable=False),
-    Column("receiver", String, nullable=False),
-    Column("run_id", String),
+    Column("notification_id", Name, nullable=False, unique=True),
+    Column("page_id", Name, nullable=False),
+    Column("receiver", Name, nullable=False),
+    Column("run_id", Name),
     Column("at", Instant, nullable=False),
     Column("state", String, nullable=False),  # queued, sent, dead
     Column("due_at", Instant, nullable=False),
@@ -196,8 +222,8 @@ OUTBOX = Table(
 WITHHELD = Table(
     "withheld",
     METADATA,
-    Column("page_id", String, primary_key=True),
-    Column("receiver", String, primary_key=True),  # '' where no receiver was reached
+    Column("page_id", Name, primary_key=True),
+    Column("receiver", Name, primary_key=True),  # '' where no receiver was reached
     Column("reason", String, primary_key=True),
     Column("at", Instant, nullable=False),
     Column("first_at", Instant, nullable=False),
@@ -209,7 +235,7 @@ WITHHELD = Table(
 SILENCES = Table(
     "silences",
     METADATA,
-    Column("id", String, primary_key=True),
+    Column("id", Name, primary_key=True),
     Column("ends_at", Instant, nullable=False),
     Column("body", Text, nullable=False),  # JSON
     Index("silences_end", "ends_at"),

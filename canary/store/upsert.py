@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from sqlalchemy import Table
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from canary.store.record import Row
-
+Row: TypeAlias = dict[str, Any]  # column: value, what SQLAlchemy takes
 Insert: TypeAlias = "sqlite.Insert | postgresql.Insert"
 
 

@@ -1,4 +1,4 @@
-"""The HTTP surface as one table of routes. Which of them need no token says `gate.PUBLIC`."""
+"""The HTTP surface as one table of routes, each with who may ask for it."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from canary.web.actions import Actions
 from canary.web.gate import as_problem, gate, harden
 from canary.web.metrics import registry_of
 from canary.web.rate import Bucket
-from canary.web.site import SITE, Site
+from canary.web.site import SITE, Access, Site
 
-ROUTES: tuple[tuple[str, str, Callable[[web.Request], Awaitable[web.StreamResponse]]], ...] = (
-    (hdrs.METH_GET, "/", showing.page),
-    (hdrs.METH_GET, "/style.css", showing.style),
-    (hdrs.METH_GET, "/metrics", showing.metrics),
-    (hdrs.METH_GET, "/api/v1/state", showing.state),
-    (hdrs.METH_GET, "/-/healthy", showing.healthy),
-    (hdrs.METH_GET, "/-/ready", showing.ready),
-    (hdrs.METH_POST, "/-/reload", doing.reload),
-    (hdrs.METH_POST, "/-/probe/{pipeline}", doing.probe),
-    (hdrs.METH_POST, "/-/probe/{pipeline}/{probe}", doing.probe),
-    (hdrs.METH_POST, "/-/deploy", doing.deploy),
-    (hdrs.METH_POST, "/-/ack/{page}", doing.acknowledge),
-    (hdrs.METH_POST, "/-/silence", doing.silence),
-    (hdrs.METH_DELETE, "/-/silence/{id}", doing.unsilence),
+ROUTES: tuple[tuple[str, str, Callable[[web.Request], Awaitable[web.StreamResponse]], Access], ...] = (
+    (hdrs.METH_GET, "/", showing.page, Access.PRIVATE),
+    (hdrs.METH_GET, "/style.css", showing.style, Access.OPEN),
+    (hdrs.METH_GET, "/metrics", showing.metrics, Access.PRIVATE),
+    (hdrs.METH_GET, "/api/v1/state", showing.state, Access.PRIVATE),
+    (hdrs.METH_GET, "/-/healthy", showing.healthy, Access.OPEN),
+    (hdrs.METH_GET, "/-/ready", showing.ready, Access.OPEN),
+    (hdrs.METH_POST, "/-/reload", doing.reload, Access.PRIVATE),
+    (hdrs.METH_POST, "/-/probe/{pipeline}", doing.probe, Access.PRIVATE),
+    (hdrs.METH_POST, "/-/probe/{pipeline}/{probe}", doing.probe, Access.PRIVATE),
+    (hdrs.METH_POST, "/-/deploy", doing.deploy, Access.PRIVATE),
+    (hdrs.METH_POST, "/-/ack/{page}", doing.acknowledge, Access.PRIVATE),
+    (hdrs.METH_POST, "/-/silence", doing.silence, Access.PRIVATE),
+    (hdrs.METH_DELETE, "/-/silence/{id}", doing.unsilence, Access.PRIVATE),
 )
 # A person or a deploy script never needs more; a loop gone wild would pay for every probe that it starts.
 BURST, EVERY_S = 20, 3.0
@@ -54,8 +54,9 @@ def app(
         registry=registry_of(snapshot),
         clock=clock,
         posts=Bucket(burst=BURST, every_s=EVERY_S),
+        access={path: access for _, path, _, access in ROUTES},
     )
-    for method, path, handler in ROUTES:
+    for method, path, handler, _ in ROUTES:
         application.router.add_route(method, path, handler)
         if method == hdrs.METH_GET:
             application.router.add_route(hdrs.METH_HEAD, path, handler)

@@ -7,15 +7,14 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import hdrs, web
 
-from canary.web.auth import cross_site, foreign_host, missing_token
+from canary.web.audience import stranger, to_all
+from canary.web.auth import cross_site
 from canary.web.bodies import BodyError
 from canary.web.site import SITE, Site, problem
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
-PUBLIC = frozenset({"/-/healthy", "/-/ready", "/style.css"})
 _READING = frozenset({hdrs.METH_GET, hdrs.METH_HEAD})
-_CHALLENGE = {"WWW-Authenticate": 'Basic realm="canary", charset="UTF-8"'}
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'",
@@ -29,22 +28,11 @@ _HEADERS = {
 
 @web.middleware
 async def gate(request: web.Request, handler: Handler) -> web.StreamResponse:
-    resource = request.match_info.route.resource
-    if resource is None or resource.canonical not in PUBLIC:
+    if not to_all(request):
         refused = stranger(request) or _unwanted(request)
         if refused is not None:
             return refused
     return await handler(request)
-
-
-def stranger(request: web.Request) -> web.Response | None:
-    """The refusal for who may not see what is private."""
-    site = request.app[SITE]
-    if why := foreign_host(request.headers.get(hdrs.HOST, ""), site.listen):
-        return problem(421, "misdirected", why)
-    if why := missing_token(request.headers.get(hdrs.AUTHORIZATION, ""), site.listen, site.token):
-        return problem(401, "unauthorized", why, headers=_CHALLENGE)
-    return None
 
 
 def _unwanted(request: web.Request) -> web.Response | None:

@@ -33,7 +33,7 @@ from canary.core.incident import State
 from canary.core.measurement import Measurement
 from canary.core.metrics import BUCKETS_S, METRICS, Kind, Metric
 from canary.core.observation import ConnectFailed, Interrupted, StoppedByUs
-from canary.core.snapshot import Distribution, Latest, Series, Snapshot
+from canary.core.snapshot import Distribution, Latest, Snapshot
 from canary.core.timeout import Clock
 from canary.core.verdict import Verdict, worst
 
@@ -68,7 +68,10 @@ def registry_of(snapshot: Callable[[], Snapshot]) -> CollectorRegistry:
 
 def render(registry: CollectorRegistry, accept: str) -> tuple[bytes, str]:
     """The exposition and its content type, in the format that the Accept header asks for."""
-    encode, content_type = choose_encoder(accept)
+    try:
+        encode, content_type = choose_encoder(accept)
+    except (TypeError, ValueError):  # a version that is no number; seen in prometheus_client 0.26
+        encode, content_type = choose_encoder("")
     return encode(registry), content_type
 
 
@@ -77,7 +80,6 @@ def families(snapshot: Snapshot) -> Iterator[Family]:
     counters: dict[str, list[Sample]] = defaultdict(list)
     for series, value in snapshot.counters.items():
         counters[series.metric].append((series.labels, value))
-    counters[names.FIRST_VISIBLE_MISSING] += _none_missing(snapshot)
     distributions: dict[str, list[tuple[tuple[str, ...], Distribution]]] = defaultdict(list)
     for series, distribution in snapshot.distributions.items():
         distributions[series.metric].append((series.labels, distribution))
@@ -120,13 +122,6 @@ def _buckets(distribution: Distribution) -> list[tuple[str, float] | tuple[str, 
             exemplar = Exemplar({"run_id": newest.run_id}, newest.value, newest.at.timestamp())
             buckets.append((bound, count, exemplar))
     return buckets
-
-
-def _none_missing(snapshot: Snapshot) -> Iterator[Sample]:
-    """A zero where nothing was missed yet: the increase of a series that is born as a one is invisible to a query."""
-    for latest in snapshot.latest:
-        if Series(metric=names.FIRST_VISIBLE_MISSING, labels=_place(latest)) not in snapshot.counters:
-            yield _place(latest), 0.0
 
 
 def _place(latest: Latest) -> tuple[str, ...]:

@@ -28,8 +28,9 @@ async def serve(application: web.Application, listen: Listen, *, grace_s: float 
         site = web.TCPSite(runner, listen.host or None, listen.port)
         try:
             await site.start()
-        except OSError as error:
-            msg = f"cannot listen at {listen.host}:{listen.port}: {error.strerror or error}"
+        except (OSError, ValueError, OverflowError) as error:  # no address, no name of a host, no port
+            said = error.strerror if isinstance(error, OSError) else None
+            msg = f"cannot listen at {listen.host}:{listen.port}: {said or error}"
             raise ListenError(msg) from error
         host, port = runner.addresses[0][:2]
         yield f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from aiohttp import hdrs, web
 
-from canary.web.gate import stranger
+from canary.web.audience import Audience, audience
 from canary.web.metrics import render
 from canary.web.page import STYLE, page_of
 from canary.web.site import SITE, Site
@@ -49,9 +49,10 @@ async def healthy(_: web.Request) -> web.Response:
 
 async def ready(request: web.Request) -> web.Response:
     """Public, so that an orchestrator needs no token; the reasons against are for those who may see everything."""
-    problems = request.app[SITE].snapshot().readiness.problems
-    shown = {} if stranger(request) else {"problems": list(problems)}
-    return web.json_response({"ready": not problems} | shown, status=503 if problems else 200)
+    found = request.app[SITE].snapshot().readiness
+    shown = {"problems": list(found.problems), "notes": list(found.notes)}
+    told = shown if audience(request) is Audience.PRIVATE else {}
+    return web.json_response({"ready": not found.problems} | told, status=503 if found.problems else 200)
 
 
 async def _aside(site: Site, work: Callable[[], T]) -> T:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from aiohttp import web
 from prometheus_client import CollectorRegistry
@@ -17,9 +18,20 @@ from canary.web.actions import Actions
 from canary.web.rate import Bucket
 
 
+class Access(StrEnum):
+    """Who may ask for a route."""
+
+    OPEN = "open"  # everybody, always
+    PUBLIC = "public"  # everybody, where the config has a public status page; its handler shows no more than that
+    PRIVATE = "private"  # who has the token, or is on this machine where none is set
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """`rendering`: one large page or scrape at a time, so that many who ask take no more than one thread."""
+    """`access`: who may ask for a route, by its path as the table of routes writes it.
+
+    `rendering`: one large page or scrape at a time, so that many who ask take no more than one thread.
+    """
 
     snapshot: Callable[[], Snapshot]
     actions: Actions
@@ -27,6 +39,7 @@ class Site:
     registry: CollectorRegistry
     clock: Callable[[], float]
     posts: Bucket
+    access: Mapping[str, Access]
     rendering: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property

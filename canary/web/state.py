@@ -19,6 +19,7 @@ def state_of(snapshot: Snapshot) -> Json:
             "started_at": snapshot.started_at,
             "ready": not snapshot.readiness.problems,
             "problems": snapshot.readiness.problems,
+            "notes": snapshot.readiness.notes,
             "config": {"last_reload_ok": snapshot.last_reload_ok, "last_reload_at": snapshot.last_reload_at},
             "schedule_lag_s": snapshot.schedule_lag_s,
             "loop_lag_s": snapshot.loop_lag_s,

@@ -84,6 +84,7 @@ class View:
     rows: tuple[Row, ...]
     opens: tuple[Open, ...]
     problems: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def view_of(snapshot: Snapshot) -> View:
@@ -95,6 +96,7 @@ def view_of(snapshot: Snapshot) -> View:
         rows=tuple(_row(pipeline, snapshot, answers[pipeline.name]) for pipeline in snapshot.plan.pipelines),
         opens=tuple(_open(page, snapshot.incidents) for page in snapshot.pages if page.resolved_at is None),
         problems=snapshot.readiness.problems,
+        notes=snapshot.readiness.notes,
     )
 
 

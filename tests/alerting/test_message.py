@@ -75,10 +75,15 @@ def upgraded():
     return run("ui F | agent F | litellm F | vllm F", measured=measured), {("vllm", "plain"): (past("a"),)}
 
 
+def wait(world, seconds):
+    """Without a tick: nobody looks at the clock."""
+    world.now += timedelta(seconds=seconds)
+
+
 LATER = {
     "time passed": lambda world: world.tick(60),
     "an acknowledgement": lambda world: world.ack(world.page),
-    "another probe": lambda world: (setattr(world, "now", world.now + timedelta(seconds=60)), world.see("ui P", probe="tiny")),
+    "another probe": lambda world: (wait(world, 60), world.see("ui P", probe="tiny")),
     "a restart": lambda world: (world.restart(), world.tick(60)),
     "a probe that is gone": lambda world: world.reload(rules(pipeline("other"), policy=REMINDING)),
 }  # fmt: skip
@@ -101,7 +106,7 @@ def test_what_changed_is_not_forgotten_when_history_is():
     world = World(rules=rules(policy=REMINDING))
     seen, history = upgraded()
     world.conclude(seen, history=history)
-    world.now += timedelta(seconds=60)
+    wait(world, 60)
     world.conclude(replace(seen, id="r2"), history={})
     assert world.told[-1] == "on-call reminder"
     assert world.messages[-1].changed == ("model a -> b at vllm",)

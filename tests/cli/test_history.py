@@ -34,6 +34,24 @@ def test_one_line_a_run_newest_last(canary, daemon_store):
 
 
 @pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(["\udcff"], id="a name in no encoding"),
+        pytest.param(["--most", "1000000"], id="as many as may be asked for"),
+    ],
+)
+def test_what_no_database_takes_is_asked_of_none(canary, daemon_store, options):
+    said = canary("history", *DAY, *options, "--storage", daemon_store)
+    assert (said.code, said.err) == (0, "")
+
+
+def test_more_runs_than_there_can_be(canary, daemon_store):
+    said = canary("history", "--most", "9" * 20, "--storage", daemon_store)
+    assert (said.code, said.out) == (3, "")
+    assert "--most" in said.err
+
+
+@pytest.mark.parametrize(
     ("options", "found"),
     [
         pytest.param(["demo"], ["aaa111", "aaa222", "bbb111", "ccc111", "ddd111", "eee111"], id="a pipeline"),

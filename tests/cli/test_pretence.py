@@ -72,7 +72,12 @@ def test_healed_nothing_is_found_and_the_hop_passes(chain):
 def test_hops_of_which_nothing_is_told_stay_out_of_it():
     """They would be a page about the monitor."""
     made = pretended(run("ui P | agent U | litellm P | vllm P"), pretence(), Status.PASS)
-    assert {result.hop: len(result.verdicts) for result in made.results} == {"ui": 1, "agent": 0, "litellm": 1, "vllm": 1}
+    assert {result.hop: len(result.verdicts) for result in made.results} == {
+        "ui": 1,
+        "agent": 0,
+        "litellm": 1,
+        "vllm": 1,
+    }
 
 
 def test_all_forms_of_the_request_are_said_to_fail():

@@ -75,6 +75,14 @@ def test_the_author_is_who_typed_it(canary, store):
     assert [each["author"] for each in listed(canary, store)] == [getpass.getuser()]
 
 
+def test_a_user_without_a_name(canary, store, monkeypatch):
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("os.getuid", lambda: 2_000_000_001)  # as in a container that is told a number
+    add(canary, store, "--check", "answer", "--for", "1h")
+    assert [each["author"] for each in listed(canary, store)] == ["user 2000000001"]
+
+
 def test_no_silence(canary, store):
     assert canary("silence", "list", "--storage", store).out == "no silence holds now\n"
     assert listed(canary, store) == []

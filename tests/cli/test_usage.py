@@ -4,6 +4,7 @@ import sys
 import pytest
 
 from canary import __version__
+from canary.cli import COMMANDS
 
 ONE_HOP = ["probe", "--url", "http://127.0.0.1:1", "--model", "m"]
 SECRET = "s3cret-value"
@@ -77,6 +78,32 @@ def test_the_version(canary):
     said = canary("--version")
     assert said.code == 0
     assert said.out == f"reasoning-canary {__version__}\n"
+
+
+HEAVY = ("aiohttp", "alembic", "pydantic", "rich", "slack_sdk", "sqlalchemy")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needless"),
+    [
+        pytest.param(["--version"], HEAVY, id="no command at all"),
+        pytest.param(
+            ["presets", "nginx"], ("aiohttp", "alembic", "slack_sdk", "sqlalchemy"), id="no network, no store"
+        ),
+        pytest.param(["check", "nothing.yaml"], ("alembic", "sqlalchemy"), id="no store"),
+    ],
+)
+def test_a_command_imports_its_own_part_only(arguments: list[str], needless: tuple[str, ...]):
+    script = f"import sys; from canary.cli import main; main({arguments}); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()).isdisjoint(needless)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_is_where_the_table_says(canary, command: str):
+    said = canary(command, "--help")
+    assert (said.code, said.err) == (0, "")
+    assert f"{command} [OPTIONS]" in said.out
 
 
 def test_help_names_the_exit_codes(canary):

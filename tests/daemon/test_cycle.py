@@ -66,6 +66,21 @@ async def test_cancelled_in_mid_stream_it_is_kept_with_what_it_saw(planned, part
     assert daemon.running.known.latest == {}
 
 
+async def test_a_run_that_takes_longer_than_it_can_is_cut_and_opens_nothing(planned, parts):
+    async with (
+        LlmServer(answering(THINKING)) as stuck,
+        parts(planned(hops=(("engine", stuck.url),)).plan()) as daemon,
+    ):
+        daemon.running.cycle.longest_s = lambda _pipeline, _assignment: 0.1
+        assert await daemon.perform() is None
+        (row,) = await daemon.store.runs()
+        incidents = await daemon.store.incidents()
+    (run,) = daemon.runs
+    assert (run.cut_short, row.cut_short) == (CutShort.DEADLINE, CutShort.DEADLINE)
+    assert [result.verdicts[0].reason for result in run.results] == ["interrupted"]
+    assert {each.key.check for each in incidents} <= {"blind"}
+
+
 async def test_a_bug_of_ours_is_counted_and_says_nothing_about_the_target(planned, parts):
     async with LlmServer(answering(ANSWER)) as server:
         plan = planned(hops=(("top", "no-scheme"), ("engine", server.url))).plan()

@@ -44,10 +44,14 @@ async def test_on_demand(planned, daemon):
             assert (await running.post("/-/probe/chat/nothing"))[0] == 404
 
 
-async def test_from_a_fault_to_a_page_and_from_its_end_to_the_all_clear(planned, daemon, webhook, logged):
+async def test_from_a_fault_to_a_page_and_from_its_end_to_the_all_clear(planned, daemon, webhook):
     """The confirming run comes at once: two runs of two, with an interval of an hour."""
     steps = [EMPTY]
-    async with LlmServer(answering(steps[0])) as server, LlmServer(lambda _: TAKEN) as hook:
+
+    def now(request):
+        return answering(steps[0])(request)
+
+    async with LlmServer(now) as server, LlmServer(lambda _: TAKEN) as hook:
         plan = planned(hops=(("engine", server.url),), every_s=3600.0, receivers=(webhook(hook.url),)).plan()
         route = replace(plan.routes[0], policy=replace(plan.routes[0].policy, fail=2, of=2))
         plan = replace(plan, routes=(route,))

@@ -56,7 +56,7 @@ MESSAGE = Message(
 )
 _BAD = (
     "<script>alert(1)</script> <!channel> <@U123> <https://evil.example|click> & ``` *b* ~s~ "
-    "\x00\x01\x1b[2J\u202egnp.exe\u2066 \ud800 \U0001f480 مرحبا 한국어 \r\n\t{{template}} ${jndi} %s {0} "
+    "\x00\x01\x1b[2J\u202egnp.exe\u2066\u061c \ud800 \U0001f480 مرحبا 한국어 \r\n\t{{template}} ${jndi} %s {0} "
 )
 
 

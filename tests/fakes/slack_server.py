@@ -181,8 +181,8 @@ def block_flaw(block):
 def text_flaw(text, *, kinds, most):
     if text.get("type") not in kinds or not 1 <= size(text.get("text", "")) <= most:
         return "text"
-    if text["type"] == "mrkdwn" and "emoji" in text:
-        return "emoji"
+    if ("emoji" if text["type"] == "mrkdwn" else "verbatim") in text:
+        return "of the other kind"
     return None
 
 

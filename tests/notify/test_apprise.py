@@ -1,3 +1,4 @@
+import asyncio
 import sys
 
 import pytest
@@ -49,6 +50,15 @@ async def test_it_says_why_not(session):
     assert isinstance(outcome, RetryLater)
     assert "error=500" in outcome.why
     assert "s3cr3t" not in outcome.why
+
+
+async def test_two_at_once_do_not_hear_of_each_other(session):
+    """Its log is one for all, and only a receiver's own secrets are taken out of what it is told."""
+    async with LlmServer([(0.2, whole(b"no", 500))]) as one, LlmServer([(0.2, whole(b"no", 503))]) as other:
+        urls = [server.url.replace("http://", "json://") for server in (one, other)]
+        outcomes = await asyncio.gather(*(tell(session, url) for url in urls))
+    assert ["error=500" in each.why for each in outcomes] == [True, False]
+    assert ["error=503" in each.why for each in outcomes] == [False, True]
 
 
 async def test_without_the_extra_it_says_what_to_install(session):

@@ -177,7 +177,18 @@ async def test_hostile_text_arrives_harmless(kind, session, sent):
     for request in requests:
         body = request.body.decode()
         assert len(body) < 400_000
-        for harmful in ("\x00", "\\u0000", "\x1b", "\\u001b", "\u202e", "\\u202e", "\u2066", "\\ud800"):
+        for harmful in (
+            "\x00",
+            "\\u0000",
+            "\x1b",
+            "\\u001b",
+            "\u202e",
+            "\\u202e",
+            "\u2066",
+            "\u061c",
+            "\\u061c",
+            "\\ud800",
+        ):
             assert harmful not in body
         json.loads(body)
 

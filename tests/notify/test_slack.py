@@ -41,6 +41,37 @@ async def test_a_page_is_one_message_with_its_history_in_the_thread(slack, tell)
     assert root.channel == "C0ONCALL"
 
 
+@pytest.mark.parametrize("reason", [Reason.OPENED, Reason.FLAPPING, Reason.ESCALATED])
+async def test_a_page_that_opens_again_is_a_new_message(slack, tell, reason):
+    """An edit of what was over would be seen by nobody: it stands where people have scrolled past."""
+    first = await tell(notification())
+    over = await tell(notification(Reason.RESOLVED), handle=first.handle)
+    again = await tell(notification(reason), handle=over.handle)
+    await tell(notification(Reason.REMINDER), handle=again.handle)
+    old, new = slack.posted
+    assert old.now["metadata"]["event_payload"]["reason"] == Reason.RESOLVED
+    assert [each.body["metadata"]["event_payload"]["reason"] for each in old.thread] == [Reason.RESOLVED]
+    assert new.body["metadata"]["event_payload"]["reason"] == reason
+    assert [each.body["metadata"]["event_payload"]["reason"] for each in new.thread] == [Reason.REMINDER]
+
+
+async def test_a_handle_from_before_it_said_how_it_ended(slack, tell):
+    handle = (await tell(notification())).handle
+    older = json.loads(handle.removeprefix("slack "))
+    del older["over"]
+    await tell(notification(Reason.WORSE), handle=f"slack {json.dumps(older)}")
+    assert len(slack.posted) == 1
+
+
+async def test_fifty_edits_are_one_message(slack, tell):
+    handle = first = (await tell(notification())).handle
+    for _ in range(50):
+        handle = (await tell(notification(Reason.REMINDER), handle=handle)).handle
+    (root,) = slack.posted
+    assert handle == first
+    assert (len(root.edits), len(root.thread)) == (50, 50)
+
+
 async def test_what_must_be_seen_now_is_in_the_channel_too(slack, tell):
     handle = (await tell(notification())).handle
     for reason in TOLD:

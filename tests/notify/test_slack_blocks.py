@@ -36,6 +36,23 @@ def test_every_length_fits(sign, length):
         assert flaw(body) is None
 
 
+@pytest.mark.parametrize("reason", TOLD)
+def test_slack_makes_nothing_of_plain_text(reason):
+    """Addresses, #channels and @names in a model's text are no links."""
+    for body in bodies(hostile(reason)):
+        texts = objects(body["blocks"], kind="mrkdwn")
+        assert texts
+        assert all(text["verbatim"] is True for text in texts)
+
+
+def objects(value, *, kind):
+    if isinstance(value, list):
+        return [found for each in value for found in objects(each, kind=kind)]
+    if not isinstance(value, dict):
+        return []
+    return [value] if value.get("type") == kind else [f for each in value.values() for f in objects(each, kind=kind)]
+
+
 def test_what_is_in_it():
     first, reply = bodies(notification())
     texts = json.dumps(first, ensure_ascii=False)

@@ -68,7 +68,7 @@ def test_content_only_where_it_was_given():
         (Reason.WORSE, "[WORSE, now CRITICAL] t"),
         (Reason.BETTER, "[BETTER, now CRITICAL] t"),
         (Reason.REMINDER, "[REMINDER, CRITICAL for 12 min 5 s] t"),
-        (Reason.ESCALATED, "[ESCALATED, CRITICAL for 12 min 5 s and nobody acknowledged it] t"),
+        (Reason.ESCALATED, "[ESCALATED, CRITICAL for 12 min 5 s and nobody has it in hand] t"),
         (Reason.ACKNOWLEDGED, "[ACKNOWLEDGED] t"),
         (Reason.FLAPPING, "[FLAPPING, quiet until it settles] t"),
         (Reason.RESOLVED, "[RESOLVED after 12 min 5 s] t"),

@@ -6,7 +6,7 @@ from canary.core.notification import Message
 from canary.notify.tidy import block, cut, line, tidy
 from tests.fakes.messages import MESSAGE, hostile
 
-HARMFUL = "\x00\x07\x1b\x7f\x85\u2028\u202e\u2066\u200f\ufeff\ud800"
+HARMFUL = "\x00\x07\x1b\x7f\x85\u2028\u202e\u2066\u200f\u061c\ufeff\ud800"
 
 
 @pytest.mark.parametrize("sign", HARMFUL)

@@ -13,6 +13,7 @@ from canary.core.deploy import Deploy
 from canary.core.engine_load import EngineLoad
 from canary.core.finding import Severity
 from canary.core.incident import Event, Incident, Page, State, Transition
+from canary.core.kept import StoredResult
 from canary.core.measurement import Fingerprint, Measurement
 from canary.core.notification import Notification
 from canary.core.observation import (
@@ -33,7 +34,6 @@ from canary.core.stream import ReasoningForm, Violation, ViolationKind
 from canary.core.verdict import Status, Verdict
 from canary.store.codec import CodecError, decode, encode, pack, unpack
 from canary.store.record import Body, Findings
-from canary.store.rows import StoredResult
 from canary.wire.decode import decode as observed
 from tests.fakes.exchanges import RECORDED, recorded
 from tests.fakes.stored import (

@@ -16,7 +16,7 @@ from canary.store.database import url_of
         pytest.param("postgresql://u:p@h/db", "postgresql+asyncpg://u:p@h/db", id="postgresql"),
         pytest.param("postgres://u:p@h:1/db", "postgresql+asyncpg://u:p@h:1/db", id="as many write it"),
         pytest.param("postgresql+psycopg://h/db", "postgresql+asyncpg://h/db", id="another driver"),
-        pytest.param("postgresql://h/db?sslmode=require", "postgresql+asyncpg://h/db?ssl=require", id="libpq's word"),
+        pytest.param("postgresql://h/db?sslmode=require", "postgresql+asyncpg://h/db?sslmode=require", id="as libpq"),
     ],
 )
 def test_a_url_names_our_driver(text, expected):
@@ -32,6 +32,10 @@ def test_a_url_names_our_driver(text, expected):
         pytest.param("mysql://root:hunter2@h/db", "begins with mysql; expected sqlite or postgresql", id="another"),
         pytest.param("hunter2", "the storage URL cannot be read", id="no URL"),
         pytest.param("", "the storage URL cannot be read", id="nothing"),
+        pytest.param("postgresql://u:hunter2@[::1/db", "the storage URL cannot be read", id="half a bracket"),
+        pytest.param("postgresql://u:hunter2@h:x/db", "the storage URL cannot be read", id="a port in letters"),
+        pytest.param("sqlite:///a\0b.db", "the storage URL cannot be read", id="NUL"),
+        pytest.param("sqlite:///\udcff.db", "the storage URL cannot be read", id="half a surrogate pair"),
     ],
 )
 def test_what_is_no_storage_is_refused_without_repeating_it(text, message):

@@ -52,17 +52,25 @@ async def test_an_incident_does_not_push_out_what_healthy_was(store, statuses, e
     assert [int(past.run_id) for past in pasts] == expected
 
 
-async def test_latest_is_the_newest_answer_of_each_series(store):
-    old = run_of("old", results=(result_of(), result_of(variant="budget")))
-    new = run_of("new", after(minutes=1), results=(result_of("vllm-chat-budget16"),))
-    await save(store, new, old)
-    found = {each.variant: each for each in await store.latest()}
-    assert {variant: (each.run_id, each.at) for variant, each in found.items()} == {
-        "plain": ("new", after(minutes=1)),
-        "budget": ("old", NOON),
+async def test_latest_is_what_the_newest_run_of_each_probe_showed(store):
+    """What it asked no more, like a budget that left the config or a second try, is not shown either."""
+    old = run_of("old", results=(result_of(), result_of(variant="budget")), finished_at=after(seconds=30))
+    new = run_of("new", after(minutes=1), results=(result_of("vllm-chat-budget16"),), finished_at=after(minutes=2))
+    await save(store, new, old, run_of("x", probe="tiny", hops=("vllm",), finished_at=None))
+    found = {(each.probe, each.variant): each for each in await store.latest()}
+    assert {place: (each.run_id, each.at) for place, each in found.items()} == {
+        ("heavy", "plain"): ("new", after(minutes=2)),
+        ("tiny", "plain"): ("x", NOON),
     }
-    assert found["plain"].measurement == new.results[0].measurement
-    assert found["plain"].verdicts == new.results[0].verdicts
+    assert found["heavy", "plain"].measurement == new.results[0].measurement
+    assert found["heavy", "plain"].verdicts == new.results[0].verdicts
+
+
+async def test_nothing_of_a_run_that_was_cut_short_is_the_latest(store):
+    whole = run_of("whole", hops=("vllm", "litellm"))
+    cut = run_of("cut", after(minutes=1), hops=("vllm",), cut_short=CutShort.SHUTDOWN)
+    await save(store, whole, cut, run_of("x", probe="tiny", cut_short=CutShort.DEADLINE))
+    assert [(each.run_id, each.hop) for each in await store.latest()] == [("whole", "vllm"), ("whole", "litellm")]
 
 
 async def test_nothing_was_ever_asked(store):

@@ -14,7 +14,7 @@ from canary.core.verdict import Status
 from canary.store import open_store
 from tests.fakes.stored import NOON, NOTHING, after, conclusion_of, fill, run_of
 
-SMALL = ("series", "silences", "deploys", "newer", "places")  # as many rows as there are hops and variants
+SMALL = ("series", "silences", "deploys", "probes")  # as many rows as there are hops and variants
 NOW = after(days=9)
 HOUR = timedelta(hours=1)
 FEW, MANY = 700, 2800

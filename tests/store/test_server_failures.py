@@ -57,6 +57,11 @@ async def test_connections_that_the_server_closes(server):
             lambda url: url.replace("127.0.0.1", "nowhere.invalid"), StoreTrouble.UNREACHABLE, id="no such host"
         ),
         pytest.param(lambda url: url + "?sslmode=require", StoreTrouble.UNREACHABLE, id="no TLS there"),
+        pytest.param(
+            lambda url: url + "?sslmode=verify-full&sslrootcert=/nowhere.pem", StoreTrouble.UNREACHABLE, id="no such file"
+        ),
+        pytest.param(lambda url: url + "?sslmode=bogus", StoreTrouble.OTHER, id="no such mode"),
+        pytest.param(lambda url: url + "?colour=blue", StoreTrouble.OTHER, id="no such option"),
     ],
 )
 async def test_a_server_that_does_not_let_us_in(server, change, kind):

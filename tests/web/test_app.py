@@ -25,9 +25,9 @@ def test_every_route_has_its_request():
 async def test_not_ready(site, token, host, with_token, told):
     async with site(host=host, token=None if host == "127.0.0.1" else token) as running:
         listen = running.snapshot.plan.service.listen
-        running.snapshot = snapshot(listen=listen, readiness=Readiness(problems=("the schedule is late",)))
+        running.snapshot = snapshot(listen=listen, readiness=Readiness(problems=("the schedule is late",), notes=("kept back",)))
         status, _, body = await ask(running, "/-/ready", headers=GIVEN["right"][0] if with_token else {})
-        expected = {"ready": False} | ({"problems": ["the schedule is late"]} if told else {})
+        expected = {"ready": False} | ({"problems": ["the schedule is late"], "notes": ["kept back"]} if told else {})
         assert (status, json.loads(body)) == (503, expected)
 
 
@@ -57,6 +57,29 @@ async def test_many_scrapes_at_once(site):
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(ask(running, "/metrics")) for _ in range(20)]
         assert {task.result()[0] for task in tasks} == {200}
+
+
+async def test_a_note_is_no_reason_not_to_be_ready(site):
+    async with site() as running:
+        running.snapshot = snapshot(readiness=Readiness(notes=("the config was refused",)))
+        status, _, body = await ask(running, "/-/ready")
+        assert (status, json.loads(body)) == (200, {"ready": True, "problems": [], "notes": ["the config was refused"]})
+
+
+@pytest.mark.parametrize(
+    "accept",
+    [
+        pytest.param("application/openmetrics-text; version=foo", id="a version in letters"),
+        pytest.param("application/openmetrics-text; version=1e9", id="no version"),
+        pytest.param("text/plain;;;=, ,;q=", id="signs"),
+        pytest.param("", id="nothing"),
+    ],
+)
+async def test_an_accept_that_nobody_understands(site, accept):
+    async with site() as running:
+        status, headers, body = await ask(running, "/metrics", headers={"Accept": accept})
+        assert (status, headers["Content-Type"].partition(";")[0]) == (200, "text/plain")
+        assert body
 
 
 async def test_the_format_follows_accept(site):

@@ -172,10 +172,6 @@ def test_a_first_visible_text_that_never_came_is_seen_twice():
     assert shown(given, f"{names.FIRST_VISIBLE}_count") == {(): 2.0}
 
 
-def test_a_count_of_missing_first_visible_begins_at_zero(after_a_run):
-    assert shown(after_a_run, names.FIRST_VISIBLE_MISSING) == {(): 0.0}
-
-
 def test_buckets_are_cumulative_and_their_bounds_inclusive():
     series = Series(metric=names.DURATION, labels=PLACE)
     given = snapshot(distributions={series: distribution(0.05, 30.0, 30.1, 700.0)})

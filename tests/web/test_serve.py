@@ -3,6 +3,7 @@ import asyncio
 import pytest
 from aiohttp import ClientSession, ServerDisconnectedError
 
+from canary.core.secret import Secret
 from canary.core.service import Listen
 from canary.web.actions import Actions, Done
 from canary.web.app import app
@@ -35,6 +36,22 @@ def site():
 async def test_a_routable_address_without_a_token_is_refused(host):
     with pytest.raises(ListenError, match="needs a token"):
         async with serve(site(), Listen(host=host, port=0)):
+            pytest.fail("it listens")
+
+
+@pytest.mark.parametrize(
+    ("host", "port"),
+    [
+        pytest.param("127.0.0.1", 70_000, id="no port"),
+        pytest.param("a..b", 80, id="an empty label"),
+        pytest.param("a" * 70, 80, id="a label too long"),
+        pytest.param("a\0b", 80, id="NUL"),
+        pytest.param("nowhere.invalid", 80, id="nobody's name"),
+    ],
+)
+async def test_what_is_no_address(host, port):
+    with pytest.raises(ListenError, match=f"cannot listen at {host}:{port}: ."):
+        async with serve(site(), Listen(host=host, port=port, token=Secret("t"))):
             pytest.fail("it listens")
 
 

@@ -18,10 +18,11 @@ def test_what_programs_read():
         incidents=(fires,),
         pages=(page(fires),),
         tokens_today={"chat": 250},
-        readiness=Readiness(problems=("late",)),
+        readiness=Readiness(problems=("late",), notes=("kept back",)),
     )
     state = json.loads(json.dumps(state_of(given)))
     assert (state["version"], state["ready"], state["problems"]) == (1, False, ["late"])
+    assert state["notes"] == ["kept back"]
     (chat,) = state["pipelines"]
     assert chat["hops"] == [
         {"name": "browser", "probed": False},

@@ -1,0 +1,61 @@
+"""`canary run`: what cannot begin, and which files are watched. The daemon itself is in tests/daemon."""
+
+import os
+
+import pytest
+
+from canary.cli.errors import UsageError
+from canary.cli.run import place_of, stamp
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        pytest.param("127.0.0.1:9469", ("127.0.0.1", 9469), id="IPv4"),
+        pytest.param("[::1]:0", ("::1", 0), id="IPv6"),
+        pytest.param("localhost:80", ("localhost", 80), id="a name"),
+    ],
+)
+def test_an_address(text, place):
+    assert place_of(text) == place
+
+
+@pytest.mark.parametrize("text", ["", "9469", ":9469", "host:", "host:http", "host:70000", "host:-1", "host:\u0661"])
+def test_no_address(text):
+    with pytest.raises(UsageError, match="expected HOST:PORT, like "):
+        place_of(text)
+
+
+def test_a_config_that_is_not_there_is_exit_3(canary, tmp_path):
+    said = canary("run", "-c", tmp_path / "no.yaml")
+    assert (said.code, said.out) == (3, "")
+    assert "no.yaml" in said.err
+
+
+def test_a_change_to_any_yaml_file_beside_it_is_seen(tmp_path):
+    file, beside = tmp_path / "canary.yaml", tmp_path / "more.yml"
+    file.write_text("a")
+    seen = [stamp([file])]
+
+    def changed():
+        seen.append(stamp([file]))
+        return seen[-1] != seen[-2]
+
+    assert not changed()
+    (tmp_path / "canary.db").write_text("not a config")
+    assert not changed()
+    beside.write_text("b")
+    assert changed()
+    os.utime(beside, ns=(1, 1))
+    assert changed()
+    other = tmp_path / "other"
+    other.write_text("cc")
+    other.rename(beside)
+    assert changed()
+    beside.unlink()
+    assert changed()
+    assert stamp([tmp_path]) == seen[-1]
+
+
+def test_a_folder_that_is_gone_is_no_fault(tmp_path):
+    assert stamp([tmp_path / "gone" / "canary.yaml"]) == ()
