@@ -45,11 +45,13 @@ from canary.engine.dispatch import Dispatcher
 from canary.engine.due import Due, Key
 from canary.engine.governor import Allowance, Cost
 from canary.engine.health import LoopLag
+from canary.engine.records import records_of
 from canary.engine.reload import Fresh, Reload
 from canary.engine.running import Running
 from canary.engine.schedule import Clocks, Timetable
 from canary.engine.spending import Spending
 from canary.engine.state import Known
+from canary.engine.statements import Statements
 from canary.engine.teller import Teller
 from canary.engine.worker import Worker
 from canary.store import Store, open_store
@@ -105,7 +107,14 @@ async def run_daemon(
             read=partial(_read, config), stamp=config.stamp, running=running, seen=seen, look_s=config.look_s
         )
         stack.enter_context(_signals(stop, reload.wanted))
-        site = app(snapshot=running.snapshot, actions=_requests(running, reload).actions(), listen=plan.service.listen)
+        statements = Statements(known=running.known, store=store, clocks=clocks)
+        site = app(
+            snapshot=running.snapshot,
+            actions=_requests(running, reload, statements).actions(),
+            listen=plan.service.listen,
+            chronicle=statements.chronicle,
+            records=records_of(store),
+        )
         url = await stack.enter_async_context(serve(site, plan.service.listen))
         log.info("started", url=url, pipelines=len(plan.pipelines))
         listening(url)
@@ -217,7 +226,7 @@ def _read(config: Config) -> Fresh | Refused:
     return Fresh(plan=plan, allowances=allowances_of(plan))
 
 
-def _requests(running: Running, reload: Reload) -> Requests:
+def _requests(running: Running, reload: Reload, statements: Statements) -> Requests:
     return Requests(
         known=running.known,
         worker=running.worker,
@@ -226,6 +235,7 @@ def _requests(running: Running, reload: Reload) -> Requests:
         clocks=running.clocks,
         settle=running.settle,
         reload=reload.now,
+        statements=statements,
     )
 
 

@@ -28,7 +28,8 @@ from canary.core.verdict import Status
 
 MOST_INCIDENTS = 50  # as many as Statuspage shows
 AHEAD = timedelta(days=30)
-MOST_OF_A_WINDOW = 5
+BACK = timedelta(days=1)  # so that who follows a window also sees that it is over
+MOST_OF_A_WINDOW = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +61,9 @@ class Planned:
     def is_open(self, now: datetime) -> bool:
         return self.starts_at <= now < self.ends_at
 
+    def is_over(self, now: datetime) -> bool:
+        return self.ends_at <= now
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Board:
@@ -89,9 +93,13 @@ class Board:
     def component(self, pipeline: str, hop: str | None = None) -> Component | None:
         return next((each for each in self.components if (each.pipeline, each.hop) == (pipeline, hop)), None)
 
+    def touched(self, places: Iterable[tuple[str, str]]) -> tuple[Component, ...]:
+        """Of (pipeline, hop), those that the plan has."""
+        return tuple(found for place in places if (found := self.component(*place)))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Chronicle:
     """What the store adds to a snapshot: pages of the past, what people said of them, and overrides."""
 
     pages: tuple[Page, ...] = ()
@@ -99,12 +107,12 @@ class Record:
     overrides: tuple[Override, ...] = ()
 
 
-def board(snapshot: Snapshot, record: Record, url: str) -> Board:
+def board(snapshot: Snapshot, chronicle: Chronicle, url: str) -> Board:
     """`url`: how links to us begin."""
     now, settings = snapshot.at, snapshot.plan.service.status_page
-    overrides = [each for each in record.overrides if each.holds(now)]
-    pages = {page.id: page for page in (*record.pages, *snapshot.pages)}  # the snapshot is newer
-    told = {page.id: _said(page, record, now) for page in pages.values()}
+    overrides = [each for each in chronicle.overrides if each.holds(now)]
+    pages = {page.id: page for page in (*chronicle.pages, *snapshot.pages)}  # the snapshot is newer
+    told = {page.id: _said(page, chronicle, now) for page in pages.values()}
     shown = [page for page in pages.values() if shows(page, told[page.id], settings.min_age_s, now)]
     incidents = sorted(
         (published(page, snapshot.incidents, told[page.id], content=settings.content) for page in shown),
@@ -114,7 +122,7 @@ def board(snapshot: Snapshot, record: Record, url: str) -> Board:
     planned = tuple(sorted(_planned(snapshot, now), key=lambda each: (each.starts_at, each.id)))
     levels = with_words(_maintained(standing(shown, snapshot.incidents, overrides), planned, now), overrides)
     return Board(
-        id=id_of("status page", url)[:12],
+        id=id_of("status page", settings.title)[:12],
         title=spoken(settings.title),
         url=url,
         at=now,
@@ -130,13 +138,13 @@ def component_id(pipeline: str, hop: str | None) -> str:
     return id_of("component", pipeline, *([hop] if hop is not None else []))[:12]
 
 
-def _said(page: Page, record: Record, now: datetime) -> Said:
+def _said(page: Page, chronicle: Chronicle, now: datetime) -> Said:
     """What held when it was over holds for ever after: history does not change by itself."""
     moments = [now] if page.resolved_at is None else [now, page.resolved_at]
     return Said(
-        notes=[each for each in record.notes if each.page_id == page.id],
+        notes=[each for each in chronicle.notes if each.page_id == page.id],
         overrides=[
-            each for each in record.overrides if each.page_id == page.id and any(each.holds(at) for at in moments)
+            each for each in chronicle.overrides if each.page_id == page.id and any(each.holds(at) for at in moments)
         ],
     )
 
@@ -183,7 +191,7 @@ def _planned(snapshot: Snapshot, now: datetime) -> Iterator[Planned]:
         places = tuple(_touched(maintenance, snapshot.plan.pipelines))
         if not places or not _is_public(maintenance.match):
             continue
-        for window in occurrences(maintenance.window, now, now + AHEAD, MOST_OF_A_WINDOW):
+        for window in occurrences(maintenance.window, now - BACK, now + AHEAD, MOST_OF_A_WINDOW):
             yield Planned(
                 id=id_of("maintenance", maintenance.name, window.starts_at.isoformat()),
                 name=spoken(maintenance.name),
@@ -223,9 +231,10 @@ def _changed_at(
     overrides: Iterable[Override],
 ) -> datetime:
     said = newest(overrides)
-    return max(
+    moments = [
         snapshot.started_at,
         *(each.updated_at for each in incidents),
-        *(each.starts_at for each in planned if each.starts_at <= snapshot.at),
+        *(at for each in planned for at in (each.starts_at, each.ends_at) if at <= snapshot.at),
         *([said.at] if said else []),
-    )
+    ]
+    return max(moments)

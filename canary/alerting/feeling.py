@@ -53,20 +53,25 @@ FEELINGS: Mapping[tuple[str, str | None], str] = MappingProxyType(
 )
 NOT_FELT = "The hop nearest to people does not fail so far."
 
-TITLES: Mapping[str, str] = MappingProxyType(
+# By check and reason, as above.
+TITLES: Mapping[tuple[str, str | None], str] = MappingProxyType(
     {
-        "reachable": "No usable answer",
-        "complete": "Answers break off",
-        "visible_content": "Empty answers",
-        "idle_timeout": "Silence beyond an idle timeout",
-        "first_visible": "First visible text too late",
-        "budget": "Reasoning budget `{subject}` does not act",
-        "streaming": "Streaming is held back",
-        "reasoning_leak": "Reasoning leaks into answers",
-        "answer": "Wrong answers",
-        "protocol": "Broken protocol",
-        "baseline": "Worse than usual",
-        BLIND: "The monitor cannot tell",
+        ("reachable", None): "No usable answer",
+        ("complete", None): "Answers break off",
+        ("complete", "hung"): "Answers do not begin",
+        ("visible_content", None): "Empty answers",
+        ("idle_timeout", None): "Silence beyond an idle timeout",
+        ("first_visible", None): "First visible text too late",
+        ("budget", None): "Reasoning budget `{subject}` does not act",
+        ("budget", "rejected"): "Reasoning budget `{subject}` is refused",
+        ("streaming", None): "Streaming is held back",
+        ("streaming", "reasoning_stripped"): "Reasoning is not passed on",
+        ("streaming", "field_renamed"): "Reasoning is not passed on as clients know it",
+        ("reasoning_leak", None): "Reasoning leaks into answers",
+        ("answer", None): "Wrong answers",
+        ("protocol", None): "Broken protocol",
+        ("baseline", None): "Worse than usual",
+        (BLIND, None): "The monitor cannot tell",
     }
 )
 
@@ -76,7 +81,7 @@ def feeling(finding: Finding, verdict: Verdict | None) -> str:
     if finding.severity is not Severity.CRITICAL and finding.check != BLIND:
         return NOT_FELT
     default = "People are affected."
-    text = FEELINGS.get((finding.check, finding.reason)) or FEELINGS.get((finding.check, None), default)
+    text = _words(FEELINGS, finding) or default
     numbers = {name: _number(value, verdict) for name, value in _values(verdict).items() if value is not None}
     try:
         return text.format(**numbers)
@@ -85,8 +90,12 @@ def feeling(finding: Finding, verdict: Verdict | None) -> str:
 
 
 def title(finding: Finding) -> str:
-    text = TITLES.get(finding.check, f"{finding.check} fails")
+    text = _words(TITLES, finding) or f"{finding.check} fails"
     return text.format(subject=finding.subject)
+
+
+def _words(table: Mapping[tuple[str, str | None], str], finding: Finding) -> str | None:
+    return table.get((finding.check, finding.reason)) or table.get((finding.check, None))
 
 
 def _values(verdict: Verdict | None) -> Mapping[str, float | None]:

@@ -7,4 +7,4 @@ from hashlib import sha256
 
 def id_of(*parts: str) -> str:
     """16 hexadecimal digits. The parts are kept apart, so that `ab, c` and `a, bc` differ."""
-    return sha256("\x1f".join(parts).encode()).hexdigest()[:16]
+    return sha256("\x1f".join(parts).encode(errors="surrogatepass")).hexdigest()[:16]

@@ -165,9 +165,9 @@ def _updates(page: Page, calm: datetime | None, notes: Sequence[Note], *, conten
         found.append((page.resolved_at, Phase.RESOLVED, "It is over."))
     found += [(max(note.at, began), None, note.text) for note in notes]
     updates, phase = [], Phase.INVESTIGATING
-    for number, (at, entered, text) in enumerate(sorted(found, key=lambda each: (each[0], each[1] is None))):
+    for at, entered, text in sorted(found, key=lambda each: (each[0], each[1] is None)):
         phase = entered or phase
-        update_id = id_of("update", page.id, str(at), entered or f"note {number}")
+        update_id = id_of("update", page.id, str(at), entered or f"note {text}")
         updates.append(Update(id=update_id, phase=phase, at=at, text=spoken(text)))
     return tuple(updates)
 

@@ -39,6 +39,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "show": "show:show",
         "report": "report:report",
         "incidents": "incidents:incidents",
+        "incident": "incident:incident",
         "silence": "silence:silence",
         "explain": "explain:explain",
         "notify-test": "notify_test:notify_test",

@@ -26,7 +26,7 @@ from canary.demo.pipeline import INCIDENT_LIMITS, FaultNames, demo_pipeline
 from canary.demo.receiver import receiver
 from canary.notify.webhook import WebhookOptions
 
-_PACE = Every(seconds=1.0)  # a drill waits for no schedule: one run follows the other
+_PACE = Every(seconds=0.5)  # a drill waits for no schedule: one run follows the other
 _SCALE = 0.25
 _FAULT: FaultNames = {HopKind.AGENT: ("strip_reasoning",)}
 _WHAT = "the agent of the demo pipeline forwards no reasoning, and the UI hangs up"

@@ -7,6 +7,8 @@ from kept transcripts. Of an answer whose transcript was not kept, or is pruned,
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from canary.cli import options, stored
+from canary.cli.drawing import draw
 from canary.cli.errors import UsageError
 from canary.cli.screen import STYLES, plain, show_numbers, show_result, show_verdicts
 from canary.cli.waterfall import (
@@ -32,11 +35,10 @@ from canary.core.run import HopResult, Run
 from canary.core.units import format_duration
 from canary.core.verdict import worst
 from canary.store import AmbiguousIdError, Store, StoredResult, StoredRun
-from canary.wire.decode import decode
-from canary.wire.transcript import loads
+from canary.wire.kept import result_of, run_of
 
 
-def show(
+def show(  # noqa: PLR0913  # one parameter an option
     run_id: Annotated[str, typer.Argument(metavar="RUN", help="A run's id, or how it begins; see canary history.")],
     *,
     hop: Annotated[str | None, typer.Option("--hop", metavar="HOP", help="Only this hop, stream by stream.")] = None,
@@ -44,10 +46,15 @@ def show(
     storage: stored.Url = None,
     as_json_object: options.AsJson = False,
     every_verdict: options.EveryVerdict = False,
+    picture: Annotated[
+        Path | None, typer.Option("--svg", metavar="FILE", help="Also draw it: FILE.svg, or FILE.png (png extra).")
+    ] = None,
 ) -> None:
     """Show a stored run: its streams, findings and verdicts, and the commands that repeat its requests."""
     found = stored.look(stored.storage_of(config, storage), lambda store: _found(store, run_id))
     chosen = _at(found, hop)
+    if picture is not None:
+        draw(run_of(replace(found, results=tuple(chosen))), picture)
     if as_json_object:
         stored.say_json(record(found, chosen))
         return
@@ -86,38 +93,8 @@ def _at(found: StoredRun, hop: str | None) -> Sequence[StoredResult]:
     return chosen
 
 
-def kept(found: StoredRun) -> Run:
-    """The run again, with those of its results whose streams were kept."""
-    row = found.row
-    return Run(
-        id=row.id,
-        pipeline=row.pipeline,
-        probe=row.probe,
-        started_at=row.started_at,
-        results=tuple(result for each in found.results if (result := _with_stream(each)) is not None),
-        findings=row.findings,
-        finished_at=row.finished_at,
-        cut_short=row.cut_short,
-    )
-
-
-def _with_stream(result: StoredResult) -> HopResult | None:
-    if result.transcript is None:
-        return None
-    return HopResult(
-        hop=result.hop,
-        variant=result.variant,
-        observation=decode(loads(result.transcript, source=result.hop)),
-        measurement=result.measurement,
-        verdicts=result.verdicts,
-        timeouts=result.timeouts,
-        engine_version=result.engine_version,
-        load=result.load,
-    )
-
-
 def _show_run(console: Console, found: StoredRun, *, every_verdict: bool) -> None:
-    row, run = found.row, kept(found)
+    row, run = found.row, run_of(found)
     console.print(Text(plain(f"{row.pipeline}, {row.probe}, run {row.id}, {local(row.started_at)}"), style="bold"))
     if row.cut_short:
         console.print(Text(f"cut short ({row.cut_short.value}): nothing follows from it"))
@@ -174,7 +151,7 @@ def _seconds(value: float | None) -> str:
 
 
 def _show_one(console: Console, result: StoredResult, *, title: str) -> None:
-    with_stream = _with_stream(result)
+    with_stream = result_of(result)
     if with_stream is None:
         console.print(Text(plain(title), style="bold"))
         console.print(Text("its stream was not kept", style="dim"))
@@ -189,7 +166,7 @@ def _show_one(console: Console, result: StoredResult, *, title: str) -> None:
 
 def record(found: StoredRun, results: Sequence[StoredResult]) -> dict[str, Json]:
     """The object of `canary probe --json`, and what the store knows besides."""
-    row, run = found.row, kept(found)
+    row, run = found.row, run_of(found)
     return {
         "run": row.id,
         "pipeline": row.pipeline,

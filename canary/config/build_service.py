@@ -8,9 +8,9 @@ from typing import Any
 
 from canary.config.build_alerts import said
 from canary.config.schema import ConfigFile
-from canary.config.service import KeepSection, ListenSection
+from canary.config.service import KeepSection, ListenSection, StatusPageSection
 from canary.core.secret import Secret
-from canary.core.service import Heartbeat, Listen, LogFormat, OwnNetwork, Service, Storage
+from canary.core.service import Heartbeat, Listen, LogFormat, OwnNetwork, Service, StatusPage, Storage
 
 _SQLITE = "sqlite:///"
 _DAY_S = 86_400.0
@@ -26,6 +26,7 @@ def build_service(files: Sequence[tuple[File, ConfigFile]]) -> Service:
         storage=_storage(files),
         **said(
             {
+                "status_page": _status_page(_first(files, "status_page") or StatusPageSection()),
                 "listen": _listen(_first(files, "listen") or ListenSection()),
                 "heartbeat": heartbeat and Heartbeat(**said({"url": heartbeat.url, "every_s": heartbeat.every})),
                 "own_network": own_network
@@ -48,6 +49,11 @@ def _listen(section: ListenSection) -> Listen:
     host, port = section.address or (None, None)
     public_url = section.public_url.rstrip("/") if section.public_url else None
     return Listen(**said({"host": host, "port": port, "token": section.token, "public_url": public_url}))
+
+
+def _status_page(section: StatusPageSection) -> StatusPage:
+    said_so = {"public": section.public, "title": section.title, "min_age_s": section.min_age}
+    return StatusPage(**said(said_so | {"content": section.content}))
 
 
 def _storage(files: Sequence[tuple[File, ConfigFile]]) -> Storage:

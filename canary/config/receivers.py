@@ -19,6 +19,7 @@ from canary.config.service_fields import LabelName, SecretUrl
 from canary.core.secret import Secret
 from canary.notify import NOTIFIERS
 from canary.notify.kind import NotifierKind
+from canary.notify.statuspage import ComponentId
 
 _TYPES: Mapping[Any, Any] = {
     str: Text,
@@ -29,6 +30,7 @@ _TYPES: Mapping[Any, Any] = {
     Secret: SecretText,
     Secret | None: SecretText | None,
     Mapping[str, str]: dict[LabelName, Text],  # labels are the only ones
+    Mapping[str, ComponentId]: dict[Text, Text],
     Mapping[str, str | Secret]: Headers,
 }
 _URL_TYPES: Mapping[Any, Any] = {str: Url, Secret: SecretUrl}

@@ -28,7 +28,14 @@ from canary.config.hops import HopSection, ProtocolName
 from canary.config.receivers import ReceiverSection
 from canary.config.routes import MaintenanceSection, RouteSection
 from canary.config.section import Section
-from canary.config.service import HeartbeatSection, ListenSection, LogSection, OwnNetworkSection, StorageSection
+from canary.config.service import (
+    HeartbeatSection,
+    ListenSection,
+    LogSection,
+    OwnNetworkSection,
+    StatusPageSection,
+    StorageSection,
+)
 from canary.config.service_fields import LabelName
 from canary.config.time_fields import CronText, Interval, Span, ZoneName
 from canary.wire.budgets import BUDGETS
@@ -151,6 +158,8 @@ class ConfigFile(Section):
     """Planned times in which nobody is told."""
     listen: ListenSection | None = None
     """Where the pages, the API and /metrics are."""
+    status_page: StatusPageSection | None = None
+    """What of it is for everybody."""
     storage: StorageSection | None = None
     """Where history is kept, and how much of it."""
     heartbeat: HeartbeatSection | None = None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from canary.config.fields import Count, Duration, SecretText, Url
+from canary.config.fields import Count, Duration, SecretText, Text, Url
 from canary.config.section import Section
 from canary.config.service_fields import Address, LogForm, RemoteAddress, Size, StorageUrl, WebSecretUrl
+from canary.config.time_fields import Span
 
 
 class ListenSection(Section):
@@ -16,6 +17,19 @@ class ListenSection(Section):
     """Opens everything but the public pages, as ${env:NAME} or ${file:PATH}."""
     public_url: Url | None = None
     """How links in messages begin, like https://canary.example.com."""
+
+
+class StatusPageSection(Section):
+    """What people see who have no token."""
+
+    public: bool | None = None
+    """true: names, states and incidents, feeds and badges; listen.token keeps the rest private. false by default."""
+    title: Text | None = None
+    """What the page is called; Status by default."""
+    min_age: Span | None = None
+    """An incident shows once it has lasted so long; 2m by default."""
+    content: bool | None = None
+    """true: incidents also say what was found, with numbers and what servers answered; false by default."""
 
 
 class KeepSection(Section):

@@ -14,7 +14,8 @@ from canary.core.secret import Secret
 from canary.core.service import Listen, bind_refusal
 
 SERVICE_KEYS = (
-    "listen", "storage", "heartbeat", "own_network", "shutdown_grace", "concurrent_runs", "log", "include_content",
+    "listen", "status_page", "storage", "heartbeat", "own_network", "shutdown_grace", "concurrent_runs", "log",
+    "include_content",
 )  # fmt: skip
 _PASSWORD = re.compile(
     r"://[^/@:]*:(?P<userinfo>[^/@]+)@|[?&](?:password|passwd|sslpassword)=(?P<query>[^&]+)", re.IGNORECASE
@@ -30,6 +31,7 @@ def service_problems(views: Sequence[View]) -> Iterator[Problem]:
         yield from _listen(view.at("listen"))
         yield from url_problems(view.at("listen").at("public_url"), "links are for everybody")
         yield from _storage(view.at("storage"))
+    yield from _public(views)
 
 
 def _said_once(views: Sequence[View], key: str) -> Iterator[Problem]:
@@ -50,6 +52,17 @@ def _listen(listen: View) -> Iterator[Problem]:
     if bind_refusal(Listen(host=host, port=port, token=Secret(token) if token else None)):
         found = f"{shown((), listen.at('address').written())}, which others can reach"
         yield listen.at("address").problem(found, "a token beside it, or a loopback address like 127.0.0.1")
+
+
+def _public(views: Sequence[View]) -> Iterator[Problem]:
+    """Where no token is set whoever reaches a loopback address sees all, and a public page has a proxy before it."""
+    if any(view.at("listen").text("token") for view in views):
+        return
+    for view in views:
+        public = view.at("status_page").at("public")
+        if public.data is True:
+            expected = "listen.token, which keeps the rest private"
+            yield public.problem("a public status page without a token", expected)
 
 
 def _storage(storage: View) -> Iterator[Problem]:

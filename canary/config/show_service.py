@@ -10,7 +10,7 @@ from canary.config.timetable import describe_schedule
 from canary.core.route import Maintenance, Match, Receiver, Route
 from canary.core.schedule import Once
 from canary.core.secret import Secret
-from canary.core.service import Service, Storage
+from canary.core.service import Service, StatusPage, Storage
 from canary.core.units import format_duration, format_size
 
 
@@ -61,6 +61,7 @@ def service_line(service: Service) -> str:
     heartbeat = service.heartbeat
     said = [
         f"listens at {host}:{listen.port}{' with a token' if listen.token else ''}",
+        *([_public(service.status_page)] if service.status_page.public else []),
         f"history in {storage_place(service.storage.url)}",
         _kept(service.storage),
         *([f"heartbeat every {format_duration(heartbeat.every_s)}"] if heartbeat else []),
@@ -68,6 +69,11 @@ def service_line(service: Service) -> str:
         *(["prompts and answers in messages"] if service.include_content else []),
     ]
     return f"daemon: {', '.join(said)}"
+
+
+def _public(page: StatusPage) -> str:
+    content = " with what was found" if page.content else ""
+    return f"public status page {page.title!r} of incidents{content} from {format_duration(page.min_age_s)} on"
 
 
 def storage_place(url: Secret) -> str:

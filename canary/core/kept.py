@@ -11,6 +11,7 @@ from canary.core.incident import Incident, Page, Transition
 from canary.core.measurement import Measurement
 from canary.core.notification import Notification, Withheld
 from canary.core.run import CutShort
+from canary.core.status import Note
 from canary.core.timeout import Timeout
 from canary.core.verdict import Status, Verdict
 
@@ -79,10 +80,14 @@ class Held:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A page and all that belongs to it: incidents of its cause, their changes, who was told and who was not."""
+    """A page and all that belongs to it: incidents of its cause, their changes, who was told and who was not.
+
+    `notes`: what people told everybody of it.
+    """
 
     page: Page
     incidents: tuple[Incident, ...] = ()
     transitions: tuple[Transition, ...] = ()
     deliveries: tuple[Delivered, ...] = ()
     withheld: tuple[Held, ...] = ()
+    notes: tuple[Note, ...] = ()

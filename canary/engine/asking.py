@@ -15,6 +15,7 @@ from canary.engine.archive import Archive
 from canary.engine.due import Due, Key, Why
 from canary.engine.schedule import Clocks
 from canary.engine.state import Known
+from canary.engine.statements import Statements
 from canary.engine.worker import Worker
 from canary.store import StoreError
 from canary.web.actions import Actions, Answer, Deploy, Done, Hush, Refusal, Refused
@@ -31,6 +32,7 @@ class Requests:
     clocks: Clocks
     settle: Callable[[Conclusion], Awaitable[None]]
     reload: Callable[[], Awaitable[Answer]]
+    statements: Statements
 
     def actions(self) -> Actions:
         return Actions(
@@ -40,6 +42,9 @@ class Requests:
             acknowledge=self.acknowledge,
             silence=self.silence,
             unsilence=self.unsilence,
+            note=self.statements.note,
+            override=self.statements.override,
+            unoverride=self.statements.end,
         )
 
     async def probe(self, pipeline: str, probe: str | None) -> Answer:

@@ -18,6 +18,7 @@ from canary.core.run import Run
 from canary.engine.refresh import Refresh
 from canary.engine.state import Known
 from canary.notify import NOTIFIERS, deliver
+from canary.notify.kind import Beside
 
 _MOST_RUNS = 8  # kept for their pictures
 _DAY = timedelta(days=1)
@@ -44,8 +45,12 @@ class Teller:
         receiver = self._receiver(notification.receiver)
         if receiver is None:
             return Rejected(why=f"the config has no receiver {notification.receiver!r} any more")
-        run = self.runs.get(notification.message.run_id or "")
-        return await deliver(receiver, notification, session=self.session, now=self.now(), handle=handle, run=run)
+        beside = Beside(
+            run=self.runs.get(notification.message.run_id or ""),
+            pages=tuple(page for page in self.known.pages.values() if page.resolved_at is None),
+            incidents=tuple(self.known.incidents.values()),
+        )
+        return await deliver(receiver, notification, session=self.session, now=self.now(), handle=handle, beside=beside)
 
     def told(self, notification: Notification, sending: Sending, why: str) -> None:
         """What became of an attempt: a number, a line, and for a dead letter a mark of a day."""

@@ -15,9 +15,8 @@ import aiohttp
 
 from canary.core.notification import Delivery, Notification, Rejected, Sent
 from canary.core.route import Receiver
-from canary.core.run import Run
-from canary.notify import alertmanager, apprise, pagerduty, slack, slack_webhook, webhook
-from canary.notify.kind import Errand, NotifierKind
+from canary.notify import alertmanager, apprise, pagerduty, slack, slack_webhook, statuspage, webhook
+from canary.notify.kind import NOTHING_BESIDE, Beside, Errand, NotifierKind
 from canary.notify.redact import flaw_of_secrets, without_secrets
 from canary.notify.sample import sample
 from canary.notify.tidy import tidy
@@ -49,6 +48,11 @@ NOTIFIERS: Mapping[str, NotifierKind] = {
         options=webhook.WebhookOptions,
         send=webhook.send,
     ),
+    "statuspage": NotifierKind(
+        summary="Statuspage: the state of components on a page of an account",
+        options=statuspage.StatuspageOptions,
+        send=statuspage.send,
+    ),
     "apprise": NotifierKind(
         summary="Whatever apprise reaches: mail, Teams, Telegram and some hundred more",
         options=apprise.AppriseOptions,
@@ -65,19 +69,16 @@ async def deliver(
     session: aiohttp.ClientSession,
     now: datetime,
     handle: str | None = None,
-    run: Run | None = None,
+    beside: Beside = NOTHING_BESIDE,
 ) -> Delivery:
-    """One attempt. `handle`: from the newest `Sent` of this page at this receiver that had one.
-
-    `run`: the run that showed the finding, where it is at hand: notifiers that can, attach its waterfall.
-    """
+    """One attempt. `handle`: from the newest `Sent` of this page at this receiver that had one."""
     if flaw := flaw_of_secrets(receiver.options):
         return Rejected(why=flaw)
     errand = Errand(
         notification=replace(notification, message=tidy(notification.message)),
         now=now,
         handle=_own(handle, receiver),
-        run=run,
+        beside=beside,
     )
     outcome = await NOTIFIERS[receiver.kind].send(errand, receiver.options, session)
     if isinstance(outcome, Sent) and outcome.handle is not None:

@@ -9,21 +9,38 @@ from typing import Any, TypeAlias
 
 import aiohttp
 
+from canary.core.incident import Incident, Page
 from canary.core.notification import Delivery, Notification
 from canary.core.run import Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """What a notifier may want besides the notification, as it is when the attempt is made.
+
+    `run`: the run that showed the finding, for a picture of it; None: no picture. `pages`: all that are open, with
+    their `incidents`.
+    """
+
+    run: Run | None = None
+    pages: tuple[Page, ...] = ()
+    incidents: tuple[Incident, ...] = ()
+
+
+NOTHING_BESIDE = Beside()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Errand:
     """One attempt. `handle`: what an earlier `Sent` of the same page at this receiver gave, None for the first.
 
-    `now`: when the attempt is made. `run`: the run that showed the finding, for a picture of it; None: no picture.
+    `now`: when the attempt is made.
     """
 
     notification: Notification
     now: datetime
     handle: str | None = None
-    run: Run | None = None
+    beside: Beside = NOTHING_BESIDE
 
 
 Send: TypeAlias = Callable[[Errand, Any, aiohttp.ClientSession], Awaitable[Delivery]]

@@ -139,7 +139,7 @@ async def _begin(bot: Bot) -> Delivery:
 
 async def _attach_picture(bot: Bot, post: Post) -> str:
     """What went wrong."""
-    run = bot.errand.run
+    run = bot.errand.beside.run
     png = await picture_of(run) if run is not None else None
     if run is None or png is None:
         return ""

@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from canary.core.incident import Incident, Page
 from canary.core.kept import Case
-from canary.store import conclusions, outbox
+from canary.store import conclusions, notes, outbox
 from canary.store.codec import decode
 from canary.store.tables import INCIDENTS, OUTBOX, PAGES, TRANSITIONS
 
@@ -72,6 +72,7 @@ async def case(connection: AsyncConnection, page_id: str) -> Case | None:
         transitions=conclusions.transitions_of(changes),
         deliveries=tuple(outbox.delivered(row) for row in told),
         withheld=await conclusions.held(connection, page_id),
+        notes=await notes.notes(connection, [page_id]),
     )
 
 

@@ -25,7 +25,9 @@ from canary.store.rows import Pruned
 from canary.store.tables import (
     DEPLOYS,
     INCIDENTS,
+    NOTES,
     OUTBOX,
+    OVERRIDES,
     PAGES,
     RESULTS,
     RUNS,
@@ -117,6 +119,8 @@ def _over(before: datetime) -> list[tuple[str, Delete]]:
         "others": [
             (TRANSITIONS, and_(TRANSITIONS.c.at < before, TRANSITIONS.c.incident_id.not_in(select(INCIDENTS.c.id)))),
             (WITHHELD, and_(WITHHELD.c.at < before, WITHHELD.c.page_id.not_in(_UNRESOLVED))),
+            (NOTES, and_(NOTES.c.at < before, NOTES.c.page_id.not_in(select(PAGES.c.id)))),
+            (OVERRIDES, OVERRIDES.c.ends_at < before),
             (SILENCES, SILENCES.c.ends_at < before),
             (DEPLOYS, DEPLOYS.c.at < before),
             (SERIES, ~select(RESULTS.c.id).where(RESULTS.c.series_id == SERIES.c.id).exists()),

@@ -22,8 +22,9 @@ from canary.core.run import Run
 from canary.core.service import Storage
 from canary.core.snapshot import Latest
 from canary.core.span import Day, Span
+from canary.core.status import Note, Override
 from canary.core.verdict import Status
-from canary.store import cases, conclusions, history, marks, outbox, retention, runs, spans
+from canary.store import cases, conclusions, history, marks, notes, outbox, retention, runs, spans
 from canary.store.database import Database, database, is_there, make_folder, url_of
 from canary.store.errors import StoreError, StoreTrouble, place
 from canary.store.migrate import migrate, newest, revision_of
@@ -283,6 +284,29 @@ class Store:
     async def deploys(self, since: datetime) -> tuple[Deploy, ...]:
         async with self.database.reading() as connection:
             return await marks.deploys(connection, since)
+
+    async def notes(self, page_ids: Collection[str]) -> tuple[Note, ...]:
+        """Of these pages, oldest first; the newest few hundred."""
+        async with self.database.reading() as connection:
+            return await notes.notes(connection, page_ids)
+
+    async def add_note(self, note: Note) -> None:
+        async with self.database.writing() as connection:
+            await notes.add_note(connection, note)
+
+    async def overrides(self, since: datetime) -> tuple[Override, ...]:
+        """Those that were not over by then."""
+        async with self.database.reading() as connection:
+            return await notes.overrides(connection, since)
+
+    async def add_override(self, override: Override) -> None:
+        async with self.database.writing() as connection:
+            await notes.add_override(connection, override)
+
+    async def end_override(self, override_id: str, at: datetime) -> Override | None:
+        """The override as it is now; None: there is none with that id."""
+        async with self.database.writing() as connection:
+            return await notes.end_override(connection, override_id, at)
 
     # Growing old
 

@@ -52,22 +52,31 @@ class Instant(TypeDecorator[datetime]):
         return None if value is None else _EPOCH + value * _MICROSECOND
 
 
+def _fitting(text: str | None) -> str | None:
+    """What a database refuses in a text (NUL, half a surrogate pair) is replaced."""
+    return None if text is None else text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
+
+
 class Words(TypeDecorator[str]):
-    """Text of strangers: what a database refuses in a text (NUL, half a surrogate pair) is replaced."""
+    """Text of strangers."""
 
     impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
         del dialect
-        return None if value is None else value.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
+        return _fitting(value)
 
 
-class Name(Words):
+class Name(TypeDecorator[str]):
     """An id or a name. One that somebody asks for may be anything that a command line or a URL can say."""
 
     impl = String
     cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        del dialect
+        return _fitting(value)
 
 
 def _number() -> BigInteger:
@@ -249,4 +258,25 @@ DEPLOYS = Table(
     Column("body", Text, nullable=False),  # JSON
     Index("deploys_at", "at"),
     sqlite_autoincrement=True,
+)
+
+NOTES = Table(
+    "notes",
+    METADATA,
+    Column("id", _number(), primary_key=True, autoincrement=True),
+    Column("page_id", Name, nullable=False),
+    Column("at", Instant, nullable=False),
+    Column("body", Text, nullable=False),  # JSON
+    Index("notes_page", "page_id", "at"),
+    sqlite_autoincrement=True,
+)
+
+OVERRIDES = Table(
+    "overrides",
+    METADATA,
+    Column("id", Name, primary_key=True),
+    Column("at", Instant, nullable=False),
+    Column("ends_at", Instant, nullable=False),
+    Column("body", Text, nullable=False),  # JSON
+    Index("overrides_end", "ends_at"),
 )

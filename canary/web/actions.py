@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from canary.core.route import Match
+from canary.core.status import Level
 
 
 class Refusal(StrEnum):
@@ -61,10 +62,22 @@ class Hush:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Word:
+    """A person's word, to hold from now on: of a page or of a pipeline, one of both."""
+
+    level: Level
+    duration_s: float
+    author: str
+    page_id: str | None = None
+    pipeline: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Actions:
     """`probe`: names of the pipeline and the probe, None = all its probes; it returns once the runs are queued.
 
     `acknowledge`: a page's id and who does it. `unsilence`: a silence's id.
+    `note`: a page's id, the text and who says it. `unoverride`: an override's id.
     """
 
     reload: Callable[[], Awaitable[Answer]]
@@ -73,3 +86,6 @@ class Actions:
     acknowledge: Callable[[str, str], Awaitable[Answer]]
     silence: Callable[[Hush], Awaitable[Answer]]
     unsilence: Callable[[str], Awaitable[Answer]]
+    note: Callable[[str, str, str], Awaitable[Answer]]
+    override: Callable[[Word], Awaitable[Answer]]
+    unoverride: Callable[[str], Awaitable[Answer]]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from canary.core.finding import Severity
 from canary.core.route import Match
+from canary.core.status import Level
 from canary.core.units import parse_duration
 
 LONGEST_SILENCE_S = 365 * 86400.0
@@ -47,6 +48,13 @@ def _known_severity(match: dict[str, str]) -> dict[str, str]:
     return match
 
 
+def _known_level(status: str) -> str:
+    if status not in set(Level):
+        msg = f"must be one of {', '.join(Level)}, not {status!r}"
+        raise ValueError(msg)
+    return status
+
+
 Name = Annotated[str, Field(max_length=200), AfterValidator(_printable)]
 Line = Annotated[str, Field(max_length=1000), AfterValidator(_printable)]
 
@@ -71,6 +79,28 @@ class SilenceBody(_Body):
     duration_s: Annotated[float, BeforeValidator(_duration), Field(alias="for")]
     by: Name | None = None
     comment: Line | None = None
+
+
+class NoteBody(_Body):
+    text: Line
+    by: Name | None = None
+
+
+class OverrideBody(_Body):
+    """`page` or `pipeline`, and not both."""
+
+    page: Name | None = None
+    pipeline: Name | None = None
+    status: Annotated[str, AfterValidator(_known_level)]
+    duration_s: Annotated[float, BeforeValidator(_duration), Field(alias="for")]
+    by: Name | None = None
+
+    @model_validator(mode="after")
+    def _one_subject(self) -> OverrideBody:
+        if (self.page is None) is (self.pipeline is None):
+            msg = "name a page or a pipeline, one of both"
+            raise ValueError(msg)
+        return self
 
 
 Body = TypeVar("Body", bound=_Body)

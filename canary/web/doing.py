@@ -7,9 +7,10 @@ from types import MappingProxyType
 
 from aiohttp import hdrs, web
 
-from canary.web.actions import Answer, Deploy, Done, Hush, Refusal
+from canary.core.status import Level
+from canary.web.actions import Answer, Deploy, Done, Hush, Refusal, Word
 from canary.web.auth import user_of
-from canary.web.bodies import AckBody, DeployBody, SilenceBody, match_of, read
+from canary.web.bodies import AckBody, DeployBody, NoteBody, OverrideBody, SilenceBody, match_of, read
 from canary.web.site import SITE, problem
 
 STATUS_OF: Mapping[Refusal, int] = MappingProxyType(
@@ -52,6 +53,28 @@ async def silence(request: web.Request) -> web.Response:
 
 async def unsilence(request: web.Request) -> web.Response:
     return _answer(await request.app[SITE].actions.unsilence(_named(request, "id")))
+
+
+async def note(request: web.Request) -> web.Response:
+    body = read(NoteBody, await request.read())
+    author = _author(request, body.by)
+    return _answer(await request.app[SITE].actions.note(_named(request, "page"), body.text, author), done=201)
+
+
+async def override(request: web.Request) -> web.Response:
+    body = read(OverrideBody, await request.read())
+    word = Word(
+        level=Level(body.status),
+        duration_s=body.duration_s,
+        author=_author(request, body.by),
+        page_id=body.page,
+        pipeline=body.pipeline,
+    )
+    return _answer(await request.app[SITE].actions.override(word), done=201)
+
+
+async def unoverride(request: web.Request) -> web.Response:
+    return _answer(await request.app[SITE].actions.unoverride(_named(request, "id")))
 
 
 def _answer(answer: Answer, *, done: int = 200) -> web.Response:

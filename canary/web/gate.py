@@ -76,6 +76,6 @@ async def as_problem(request: web.Request, handler: Handler) -> web.StreamRespon
 async def harden(_: web.Request, response: web.StreamResponse) -> None:
     """A signal and not a middleware, so that the answer to our own bug has the headers too."""
     for name, value in _HEADERS.items():
-        response.headers[name] = value
+        response.headers.setdefault(name, value)
     response.headers.pop(hdrs.SERVER, None)  # aiohttp would tell strangers its version and Python's
     response.headers.setdefault(hdrs.CACHE_CONTROL, "no-store")

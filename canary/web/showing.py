@@ -11,7 +11,6 @@ from aiohttp import hdrs, web
 
 from canary.web.audience import Audience, audience
 from canary.web.metrics import render
-from canary.web.page import STYLE, page_of
 from canary.web.site import SITE, Site
 from canary.web.state import state_of
 
@@ -30,16 +29,6 @@ async def state(request: web.Request) -> web.Response:
     snapshot = site.snapshot()
     text = await _aside(site, lambda: json.dumps(state_of(snapshot), ensure_ascii=False))
     return web.json_response(text=text)
-
-
-async def page(request: web.Request) -> web.Response:
-    site = request.app[SITE]
-    snapshot = site.snapshot()
-    return web.Response(text=await _aside(site, lambda: page_of(snapshot)), content_type="text/html")
-
-
-async def style(_: web.Request) -> web.Response:
-    return web.Response(text=STYLE, content_type="text/css", headers={hdrs.CACHE_CONTROL: "max-age=3600"})
 
 
 async def healthy(_: web.Request) -> web.Response:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 
+from canary.alerting.board import Chronicle
 from canary.core.observation import Json
 from canary.core.secret import Secret
 from canary.core.service import Listen
 from canary.core.snapshot import Snapshot
 from canary.web.actions import Actions
 from canary.web.rate import Bucket
+from canary.web.records import Records
+from canary.web.shelf import Shelf
 
 
 class Access(StrEnum):
@@ -30,7 +33,8 @@ class Access(StrEnum):
 class Site:
     """`access`: who may ask for a route, by its path as the table of routes writes it.
 
-    `rendering`: one large page or scrape at a time, so that many who ask take no more than one thread.
+    `chronicle`: what the store adds to a snapshot for everybody. `rendering`: one large page or scrape at a time, so
+    that many who ask take no more than one thread.
     """
 
     snapshot: Callable[[], Snapshot]
@@ -40,6 +44,9 @@ class Site:
     clock: Callable[[], float]
     posts: Bucket
     access: Mapping[str, Access]
+    chronicle: Callable[[], Awaitable[Chronicle]]
+    records: Records
+    shelf: Shelf = field(default_factory=Shelf)
     rendering: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property

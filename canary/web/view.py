@@ -1,4 +1,4 @@
-"""What the page shows, taken out of a snapshot. Pure; texts are as they came, and the template escapes them.
+"""What the first page shows, taken out of a snapshot. Pure; texts are as they came, and the template escapes them.
 
 A hop has one card, though several probes ask it in several forms. Its state is the worst verdict of all of them; its
 times are those of one whole answer: the one that used most of its limit, then the slowest. Where no visible text came,
@@ -13,16 +13,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from canary.analysis.remember import values_of
+from canary.analysis.remember import WHOLE, values_of
 from canary.core.finding import Severity
 from canary.core.incident import Incident, Page, State
 from canary.core.snapshot import Latest, Snapshot
 from canary.core.spec import Hop, Pipeline
 from canary.core.verdict import Status, Verdict, worst
 from canary.web.metrics import headroom, reasoning_share
+from canary.web.pipeline_view import title_of
 
-# The forms of a request that ask for a whole answer; those that prove budgets may be stopped half-way.
-_WHOLE = frozenset({"plain", "control"})
 NEVER_S = math.inf
 
 
@@ -73,6 +72,7 @@ class Open:
     """A page that is open, and what its members say, each once."""
 
     page: Page
+    title: str
     messages: tuple[str, ...]
     seen_by: tuple[str, ...]
     recovering: bool
@@ -80,7 +80,10 @@ class Open:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
+    """`summary`: which of the sentences `status_…` fits best."""
+
     at: datetime
+    summary: str
     rows: tuple[Row, ...]
     opens: tuple[Open, ...]
     problems: tuple[str, ...]
@@ -91,13 +94,28 @@ def view_of(snapshot: Snapshot) -> View:
     answers: dict[str, dict[str, list[Latest]]] = defaultdict(lambda: defaultdict(list))
     for latest in snapshot.latest:
         answers[latest.pipeline][latest.hop].append(latest)
+    rows = tuple(_row(pipeline, snapshot, answers[pipeline.name]) for pipeline in snapshot.plan.pipelines)
+    opens = tuple(_open(page, snapshot.incidents) for page in snapshot.pages if page.resolved_at is None)
     return View(
         at=snapshot.at,
-        rows=tuple(_row(pipeline, snapshot, answers[pipeline.name]) for pipeline in snapshot.plan.pipelines),
-        opens=tuple(_open(page, snapshot.incidents) for page in snapshot.pages if page.resolved_at is None),
+        summary=_summary(rows, opens),
+        rows=rows,
+        opens=opens,
         problems=snapshot.readiness.problems,
         notes=snapshot.readiness.notes,
     )
+
+
+def _summary(rows: Sequence[Row], opens: Sequence[Open]) -> str:
+    """The worst that can be said, and never that all is well while something is not known."""
+    states = {card.status for row in rows for card in row.cards if card.probed}
+    if opens:
+        return "incidents"
+    if Status.FAIL in states:
+        return "troubled"
+    if Status.UNKNOWN in states:
+        return "unknown"
+    return "waiting" if None in states or not states else "all"
 
 
 def _row(pipeline: Pipeline, snapshot: Snapshot, answers: Mapping[str, Sequence[Latest]]) -> Row:
@@ -125,7 +143,7 @@ def _card(hop: Hop, pipeline: Pipeline, mine: Sequence[Latest]) -> Card:
     if not mine:
         return Card(name=hop.name, probed=hop.url is not None)
     limits = {assignment.probe.name: assignment.first_visible_s for assignment in pipeline.assignments}
-    whole = [each for each in mine if each.variant in _WHOLE]
+    whole = [each for each in mine if each.variant in WHOLE]
     slowest = max(whole, key=lambda each: _slowness(each, limits.get(each.probe)), default=None)
     status = _worst(mine)
     return Card(
@@ -182,6 +200,7 @@ def _open(page: Page, incidents: Iterable[Incident]) -> Open:
     members = [incident for incident in incidents if incident.id in page.members]
     return Open(
         page=page,
+        title=title_of(page),
         messages=tuple(dict.fromkeys(member.finding.message for member in members)),
         seen_by=tuple(dict.fromkeys(f"{member.key.pipeline} / {member.key.probe}" for member in members)),
         recovering=bool(members) and all(member.state is State.RECOVERING for member in members),

@@ -93,8 +93,11 @@ def check_messages(world):
     for made in world.conclusions:
         seen = Counter((each.page_id, each.receiver) for each in made.notifications)
         assert not [key for key, count in seen.items() if count > 1], "two messages at once"
+        acked = {page.id for page in made.pages if page.acked_at is not None}
         for each in made.notifications:
             key = each.page_id, each.receiver
+            if each.reason in (Reason.REMINDER, Reason.ESCALATED):
+                assert each.page_id not in acked, f"{each.reason} of what somebody has in hand"
             if each.reason is Reason.RESOLVED:
                 assert running[key], "an end without a beginning"
             elif not running.get(key):

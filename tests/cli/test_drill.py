@@ -112,7 +112,7 @@ def test_a_pretended_failure_pages_by_the_routes_of_the_config_and_resolves(cana
     assert {each.target.rpartition("/")[2] for each in engine.requests if each.method == "POST"} == {"top", "engine"}
 
 
-def test_who_refuses_the_page_is_named(canary, config, engine):
+def test_who_refuses_the_page_is_named(canary, config):
     with in_thread(LlmServer(REFUSED)) as hook:
         said = canary("drill", "-c", config(hook), *PRETEND, "--hop", "engine")
     assert said.code == 1
@@ -150,7 +150,7 @@ def test_why_nobody_was_told(canary, config, hook, more, why):
     assert hook.requests == []
 
 
-def test_ctrl_c_leaves_nobody_with_an_open_page(config, hook, engine):
+def test_ctrl_c_leaves_nobody_with_an_open_page(config, hook):
     with in_thread(LlmServer([(0.0, whole(b"not now", 503, connection="close"))])) as other:
         routes = [{"receiver": "hook0", "continue": True}, {"receiver": "hook1"}]
         command = [sys.executable, "-m", "canary", "drill", "-c", str(config(hook, other, routes=routes)), *PRETEND]

@@ -120,6 +120,16 @@ def test_a_silence_says_until_when(canary, config, concluded):
     assert "silenced until" in canary("explain", "run0", "-c", config).out
 
 
+def test_without_a_route_nobody_is_told(canary, config, concluded):
+    """Not "nobody is not told", which would say that everybody is."""
+    plan = yaml.safe_load(config.read_text(encoding="utf-8"))
+    plan["routes"][0]["match"] = {"probe": "tiny-budget"}
+    config.write_text(yaml.safe_dump(plan), encoding="utf-8")
+    said = canary("explain", concluded(2).pages[0].id, "-c", config).out
+    assert "  nobody is told: no_route\n" in said
+    assert "  nobody told: no_route\n" in said
+
+
 def test_a_run_that_found_nothing(canary, config, made_runs, tmp_path):
     async def fill():
         async with filled(storage_at(tmp_path / "canary.db"), made_runs[:1]):

@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 import pytest
 
@@ -14,6 +14,7 @@ from canary.core.secret import Secret
 from canary.core.service import Listen, Service
 from canary.core.spec import Assignment, Plan
 from canary.core.verdict import Status
+from canary.daemon import REAL_CLOCKS
 from canary.demo.answers import answers
 from canary.demo.pipeline import demo_pipeline
 from canary.engine.due import Due, Why
@@ -39,7 +40,7 @@ async def demo(model=MODEL):
 @pytest.fixture
 async def hook():
     """Takes what is signed; `now` is the time that it tells freshness by."""
-    async with WebhookReceiver(now=datetime.now(UTC)).running() as running:
+    async with WebhookReceiver(now=REAL_CLOCKS.wall()).running() as running:
         yield running
 
 
@@ -155,11 +156,11 @@ class Minutes:
 @pytest.fixture
 def minutes(parts, plan_of, hook):
     @asynccontextmanager
-    async def start(policy=Policy()):
+    async def start(policy):
         time = Time()
         assignment = Assignment(probe=REACHABLE, deadline_s=10.0)
         async with demo(SHORT) as running:
-            plan = plan_of(asked(running, assignments=(assignment,)), policy=policy)
+            plan = plan_of(asked(running, hops=2, assignments=(assignment,)), policy=policy)
             async with parts(plan, clocks=time.clocks) as built:
                 yield Minutes(built, running, hook, time)
 
@@ -179,10 +180,11 @@ async def test_an_hour_of_flapping_at_every_run_is_three_messages_at_most(minute
             await daemon.due(DOWN if minute % 2 == 0 else {})
         told = heard(hook)
         assert 1 <= len(told) <= 3
-        for _ in range(40):
+        for _ in range(2):
             await daemon.due({})
-            if heard(hook)[-1] == "resolved":
-                break
+        daemon.time.go(3600.0)
+        hook.now = daemon.time.wall
+        await daemon.look()
     assert heard(hook)[-1] == "resolved", "that it is over is always told"
     assert len(heard(hook)) <= len(told) + 1
     assert len({body["data"]["page_id"] for body in hook.taken.values()}) == 1
@@ -190,7 +192,7 @@ async def test_an_hour_of_flapping_at_every_run_is_three_messages_at_most(minute
 
 async def test_a_page_comes_one_interval_after_the_fault_since_the_second_run_waits_for_no_slot(minutes, hook):
     """The worst case: the fault comes right after a run that passed."""
-    async with minutes() as daemon:
+    async with minutes(Policy()) as daemon:
         began = daemon.time.wall
         await daemon.due({})
         assert (hook.taken, daemon.runs) == ({}, 1)

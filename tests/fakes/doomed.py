@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import aiohttp
+
 import canary
 from canary.core.route import Match, Policy, Receiver, Route
 from canary.core.secret import Secret

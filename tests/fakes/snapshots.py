@@ -10,7 +10,7 @@ from canary.core.incident import Incident, IncidentKey, Page, State
 from canary.core.metrics import BUCKETS_S
 from canary.core.run import HopResult, Run
 from canary.core.schedule import Every
-from canary.core.service import Listen, Service
+from canary.core.service import Listen, Service, StatusPage
 from canary.core.snapshot import Distribution, Exemplar, Latest, Snapshot
 from canary.core.spec import Assignment, Hop, Pipeline, Plan, Probe
 from canary.core.verdict import Status
@@ -20,20 +20,24 @@ from canary.web.actions import Actions, Done
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
 
-def snapshot(*pipelines, runs=(), at=NOW, listen=None, tally=None, **more):
+def snapshot(*pipelines, runs=(), at=NOW, listen=None, tally=None, status_page=None, maintenance=(), **more):
     """What is known after `runs`, all of which ended just now."""
     tally = tally or tally_of(runs)
     return Snapshot(
         at=at,
         started_at=at - timedelta(hours=1),
-        plan=Plan(pipelines=pipelines, service=Service(listen=listen or Listen())),
-        latest=latest_of(runs, at),
+        plan=Plan(
+            pipelines=pipelines,
+            service=Service(listen=listen or Listen(), status_page=status_page or StatusPage()),
+            maintenance=maintenance,
+        ),
         last_runs={(run.pipeline, run.probe): at for run in runs},
         next_runs={(run.pipeline, run.probe): at + timedelta(minutes=5) for run in runs},
         **{
             "counters": dict(tally.counters),
             "distributions": dict(tally.distributions),
             "last_reload_at": at,
+            "latest": latest_of(runs, at),
             **more,
         },
     )
@@ -151,7 +155,7 @@ class Recorder:
         self.answer = answer if answer is not None else Done(message="it was done", ids=("x1",))
 
     def actions(self):
-        names = ("reload", "probe", "deploy", "acknowledge", "silence", "unsilence")
+        names = ("reload", "probe", "deploy", "acknowledge", "silence", "unsilence", "note", "override", "unoverride")
         return Actions(**{name: self._action(name) for name in names})
 
     def _action(self, name):

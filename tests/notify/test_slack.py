@@ -7,6 +7,7 @@ from canary.core.notification import Reason, Rejected, RetryLater, Sent
 from canary.core.route import Receiver
 from canary.core.secret import Secret
 from canary.notify import deliver
+from canary.notify.kind import Beside
 from canary.notify.slack import SlackOptions, classify
 from tests.fakes.messages import NOW, TOLD, hostile, notification
 from tests.fakes.runs import drawn_run
@@ -21,10 +22,10 @@ async def slack():
 
 @pytest.fixture
 def tell(slack, session):
-    async def send(sent, *, token=TOKEN, channel="#llm-oncall", **more):
+    async def send(sent, *, token=TOKEN, channel="#llm-oncall", run=None, **more):
         options = SlackOptions(token=Secret(token), channel=channel, api_url=slack.api_url, timeout_s=2.0)
         receiver = Receiver(name="on-call", kind="slack", options=options)
-        return await deliver(receiver, sent, session=session, now=NOW, **more)
+        return await deliver(receiver, sent, session=session, now=NOW, beside=Beside(run=run), **more)
 
     return send
 

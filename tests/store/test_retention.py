@@ -114,7 +114,7 @@ async def test_what_is_open_stays_however_old_and_goes_when_it_is_over(opened):
     await store.save_run(run_of("r1"), replace(conclusion_of("r1"), withheld=(held,)), quiet=True)
     await store.sent("n1", NOON, Sent(handle="h"))
     await store.save_conclusion(Conclusion(notifications=(notification_of("n2", receiver="mail"),)))
-    assert await store.prune(after(days=99)) == Pruned()
+    assert replace(await store.prune(after(days=99)), spans=0) == Pruned()
 
     over = Conclusion(incidents=(incident_of(state=State.OK),), pages=(page_of(resolved_at=NOON),))
     await store.save_conclusion(over)

@@ -121,11 +121,11 @@ def test_a_page_in_words():
         runs=[run(result(SLOW))],
         incidents=(fires,),
         pages=(page(fires, acked_by="anna"), replace(page(fires), id="old", resolved_at=NOW)),
-        readiness=Readiness(problems=("the schedule is 4 min late",)),
+        readiness=Readiness(problems=("the schedule is 4 min late",), notes=("the config was refused",)),
     )
     words = words_of(given)
     for said in (
-        "The monitor itself is not well the schedule is 4 min late",
+        "The monitor itself is not well the schedule is 4 min late Note: the config was refused",
         "critical acknowledged by anna since 12 min ago edge/nginx would have cut the stream at 60.0 s",
         "Affected: edge, ui. Seen by chat / heavy.",
         "chat critical incident env=prod",
@@ -184,7 +184,7 @@ def hostile():
         runs=[run(said, pipeline=HOSTILE, probe=HOSTILE)],
         incidents=(fires,),
         pages=(page(fires, acked_by=HOSTILE, affected=(HOSTILE,)),),
-        readiness=Readiness(problems=(HOSTILE,)),
+        readiness=Readiness(problems=(HOSTILE,), notes=(HOSTILE,)),
     )
 
 

@@ -1,0 +1,50 @@
+"""What people say to everybody: notes on pages, and levels that outrank what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from canary.core.status import Note, Override
+from canary.store.codec import decode, encode
+from canary.store.tables import NOTES, OVERRIDES
+from canary.store.upsert import replace_all
+
+_MOST = 500  # notes that are read at once; the newest
+
+
+async def add_note(connection: AsyncConnection, note: Note) -> None:
+    await connection.execute(NOTES.insert().values(page_id=note.page_id, at=note.at, body=encode(note)))
+
+
+async def notes(connection: AsyncConnection, page_ids: Collection[str]) -> tuple[Note, ...]:
+    """Of these pages, oldest first."""
+    query = select(NOTES.c.body).where(NOTES.c.page_id.in_(page_ids)).order_by(NOTES.c.at.desc(), NOTES.c.id.desc())
+    found = list(await connection.scalars(query.limit(_MOST)))
+    return tuple(decode(Note, body) for body in reversed(found))
+
+
+async def overrides(connection: AsyncConnection, since: datetime) -> tuple[Override, ...]:
+    """Those that were not over by then, in the order in which they were said."""
+    query = select(OVERRIDES.c.body).where(OVERRIDES.c.ends_at > since).order_by(OVERRIDES.c.at, OVERRIDES.c.id)
+    return tuple(decode(Override, body) for body in await connection.scalars(query))
+
+
+async def add_override(connection: AsyncConnection, override: Override) -> None:
+    row = {"id": override.id, "at": override.at, "ends_at": override.ends_at, "body": encode(override)}
+    await replace_all(connection, OVERRIDES, [row])
+
+
+async def end_override(connection: AsyncConnection, override_id: str, at: datetime) -> Override | None:
+    """The override as it is now; None: there is none with that id. One that is over already stays as it was."""
+    body = await connection.scalar(select(OVERRIDES.c.body).where(OVERRIDES.c.id == override_id))
+    if body is None:
+        return None
+    override = decode(Override, body)
+    ended = replace(override, ends_at=min(override.ends_at, at))
+    await add_override(connection, ended)
+    return ended

@@ -1,0 +1,201 @@
+"""A chart over time: an SVG that stretches with its place, its axes as text beside it, and the same in one sentence.
+
+Values are steps, one a span of time, because each stands for all answers in it; where there was no answer, there is no
+line. The band reaches from the least to the most that was seen. A level far above everything would press the rest flat:
+it is left out of the picture and named in the words.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from markupsafe import Markup
+
+from canary.analysis.lane import round_step
+from canary.web.figures import clock, percent, plain, seconds
+from canary.web.words import Words
+
+_WIDTH, _HEIGHT = 1000, 100
+_REACH = 2.5  # a level is drawn up to so many times the greatest value
+
+Value = float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """`look`: its class in the style sheet. `band`: (least, most) a span."""
+
+    name: str
+    look: str
+    values: Sequence[Value]
+    band: Sequence[tuple[float, float] | None] = ()
+
+    @property
+    def most(self) -> float | None:
+        greatest = [each[1] for each in self.band if each] + [each for each in self.values if each is not None]
+        return max(greatest, default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    name: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """Time. `incidents`: (from, to), and `marks`: (where, class), as shares of the width."""
+
+    starts: Sequence[datetime]
+    end: datetime
+    incidents: Sequence[tuple[float, float]] = ()
+    marks: Sequence[tuple[float, str]] = ()
+
+    def place(self, at: datetime) -> float:
+        """From 0 to 1."""
+        whole = (self.end - self.starts[0]).total_seconds()
+        return min(max((at - self.starts[0]).total_seconds() / whole, 0.0), 1.0)
+
+    def labels(self) -> tuple[str, ...]:
+        """Five, evenly spaced."""
+        whole = self.end - self.starts[0]
+        pattern = "%H:%M" if whole.days <= 1 else "%m-%d"
+        return tuple(f"{self.starts[0] + whole * quarter / 4:{pattern}}" for quarter in range(5))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """`never`: by span, how many answers had nothing to show. `share`: values are shares and not seconds."""
+
+    title: str
+    lines: Sequence[Line]
+    levels: Sequence[Level] = ()
+    never: Sequence[int] = ()
+    share: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """`scale`: from the top down. `above`: levels that are not in the picture."""
+
+    title: str
+    svg: Markup
+    text: str
+    scale: tuple[str, ...]
+    lines: tuple[tuple[str, str], ...]
+    levels: tuple[str, ...]
+    above: tuple[str, ...]
+    never: int
+
+
+def draw(chart: Chart, axis: Axis, t: Words) -> Drawn:
+    write = percent if chart.share else seconds
+    greatest = max((each.most for each in chart.lines if each.most is not None), default=None)
+    inside = [each for each in chart.levels if greatest is None or each.value <= greatest * _REACH]
+    top = 1.0 if chart.share else _top(max([greatest or 0.0, *(each.value for each in inside)]))
+    above = [each for each in chart.levels if each not in inside]
+    body = Markup("").join(_body(chart, inside, axis, top))
+    text = _in_words(chart, axis, t, write)
+    svg = Markup(
+        '<svg class="plot" viewBox="0 0 1000 100" preserveAspectRatio="none" role="img" aria-label="{text}" '
+        'data-from="{first}" data-to="{last}" data-share="{share}" data-lines="{lines}">{body}</svg>'
+    ).format(
+        text=text,
+        first=round(axis.starts[0].timestamp()),
+        last=round(axis.end.timestamp()),
+        share=int(chart.share),
+        lines=_data(chart.lines),
+        body=body,
+    )
+    return Drawn(
+        title=chart.title,
+        svg=svg,
+        text=text,
+        scale=(write(top), write(top / 2), "0"),
+        lines=tuple((each.name, each.look) for each in chart.lines),
+        levels=tuple(t("chart_level", name=plain(each.name), value=write(each.value)) for each in inside),
+        above=tuple(t("chart_above", name=plain(each.name), value=write(each.value)) for each in above),
+        never=sum(chart.never),
+    )
+
+
+def _top(greatest: float) -> float:
+    """A round number with room above the greatest value."""
+    step = round_step(max(greatest * 1.08, 1e-3) / 4)
+    return step * -(-greatest * 1.08 // step) if greatest else 1.0
+
+
+def _body(chart: Chart, levels: Sequence[Level], axis: Axis, top: float) -> Iterator[Markup]:
+    for begin, end in axis.incidents:
+        width = max((end - begin) * _WIDTH, 2.0)
+        yield Markup('<rect class="incident" x="{}" y="0" width="{}" height="100"/>').format(
+            _n(begin * _WIDTH), _n(width)
+        )
+    yield Markup('<path class="grid" d="M0 50H1000M0 100H1000"/>')
+    for line in chart.lines:
+        if line.band:
+            yield Markup('<path class="band {}" d="{}"/>').format(line.look, _band(line.band, top))
+    for line in chart.lines:
+        yield Markup('<path class="line {}" d="{}"/>').format(line.look, _steps(line.values, top))
+    for level in levels:
+        yield Markup('<path class="level" d="M0 {}H1000"/>').format(_n(_y(level.value, top)))
+    for place, look in axis.marks:
+        yield Markup('<path class="mark {}" d="M{} 0V100"/>').format(look, _n(place * _WIDTH))
+    spans = len(chart.never)
+    nevers = "".join(f"M{_n((n + 0.5) * _WIDTH / spans)} 0v12" for n, count in enumerate(chart.never) if count)
+    if nevers:
+        yield Markup('<path class="never" d="{}"/>').format(nevers)
+
+
+def _steps(values: Sequence[Value], top: float) -> str:
+    parts, drawing, width = [], False, _WIDTH / max(len(values), 1)
+    for place, value in enumerate(values):
+        if value is None:
+            drawing = False
+            continue
+        parts.append(f"{'L' if drawing else 'M'}{_n(place * width)} {_n(_y(value, top))}H{_n((place + 1) * width)}")
+        drawing = True
+    return "".join(parts)
+
+
+def _band(band: Sequence[tuple[float, float] | None], top: float) -> str:
+    width = _WIDTH / len(band)
+    return "".join(
+        f"M{_n(place * width)} {_n(_y(each[1], top))}h{_n(width)}V{_n(_y(each[0], top))}h-{_n(width)}z"
+        for place, each in enumerate(band)
+        if each is not None
+    )
+
+
+def _y(value: float, top: float) -> float:
+    return _HEIGHT - min(value / top, 1.0) * _HEIGHT
+
+
+def _n(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def _data(lines: Sequence[Line]) -> str:
+    """For the hand of the reader: names and values, which a script shows under the pointer."""
+    told = [[each.name, [None if value is None else float(f"{value:.4g}") for value in each.values]] for each in lines]
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+
+
+def _in_words(chart: Chart, axis: Axis, t: Words, write: Callable[[float | None], str]) -> str:
+    told = [sentence for line in chart.lines if (sentence := _line_in_words(line, axis, t, write))]
+    never = sum(chart.never)
+    levels = [t("chart_level", name=plain(each.name), value=write(each.value)) for each in chart.levels]
+    said = [*told, *([t("chart_never", count=never)] if never else []), *levels]
+    return f"{chart.title}. " + "; ".join(said if told or never else [t("chart_nothing"), *levels])
+
+
+def _line_in_words(line: Line, axis: Axis, t: Words, write: Callable[[float | None], str]) -> str | None:
+    known = [(value, at) for value, at in zip(line.values, axis.starts, strict=True) if value is not None]
+    if not known:
+        return None
+    peaks = [(each[1], at) for each, at in zip(line.band, axis.starts, strict=True) if each] if line.band else known
+    most, at = max(peaks)
+    return t("chart_last", name=line.name, last=write(known[-1][0]), most=write(most), at=clock(at, axis.end))
