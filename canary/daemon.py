@@ -66,7 +66,14 @@ def _wall() -> datetime:
     return datetime.now(UTC)  # noqa: TID251  # where the daemon reads the wall clock; everybody below is given it
 
 
-REAL_CLOCKS = Clocks(steady=time.monotonic, wall=_wall)
+def _slept() -> float:
+    """Two clocks that differ in nothing but that one stands still while the machine is suspended; 0 elsewhere."""
+    if not hasattr(time, "CLOCK_BOOTTIME"):
+        return 0.0
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)
+
+
+REAL_CLOCKS = Clocks(steady=time.monotonic, wall=_wall, slept=_slept)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +106,7 @@ async def run_daemon(
     plan = config.load()
     config.log(plan.service.log_format)
     async with AsyncExitStack() as stack:
-        store = await stack.enter_async_context(open_store(plan.service.storage))
+        store = await stack.enter_async_context(open_store(plan.service.storage, alone=True))
         session = await stack.enter_async_context(aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()))
         running = build(plan, config, store=store, session=session, clocks=clocks, finished=finished)
         await running.recall()
@@ -135,7 +142,12 @@ def build(
 ) -> Running:
     """All parts, tied together; nothing runs yet."""
     known = Known(plan=plan, started_at=clocks.wall(), last_reload_at=clocks.wall())
-    archive = Archive(store=store, changed=_store_changed, failed=lambda error: running.own_error("store", error))
+    archive = Archive(
+        store=store,
+        remembered=lambda: known.open(waiting=dispatcher.notifications()),
+        changed=_store_changed,
+        failed=lambda error: running.own_error("store", error),
+    )
     alerts, spending = Alerts(known=known), Spending(day=clocks.wall().date())
     teller = Teller(known=known, session=session, now=clocks.wall)
     running: Running
@@ -163,6 +175,7 @@ def build(
         told=teller.told,
         failed=lambda error: running.own_error("notify", error),
         now=clocks.wall,
+        steady=clocks.steady,
     )
     cycle = Cycle(
         known=known,

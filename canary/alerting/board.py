@@ -1,7 +1,8 @@
 """What people outside see, as one value: components and how they fare, incidents, planned maintenance. Pure.
 
 A pipeline is a group, its probed hops are the components in it. What nobody could tell of a component is said (`told`),
-and is no outage: the levels that other programs know have no word for it.
+and is no outage: the levels that other programs know have no word for it. Nor does an answer tell anything once three
+more should have come: a monitor that stands still must not look like a service that is well.
 
 A maintenance window is public where it is about whole pipelines or hops. One that only quiets a check, a probe or a
 severity is an affair of those who are paged, and so is every silence.
@@ -21,6 +22,7 @@ from canary.alerting.published import PublicIncident, Said, published, shows, sp
 from canary.alerting.standing import newest, standing, with_words, worst_of
 from canary.core.incident import Incident, Page
 from canary.core.route import Maintenance, Match
+from canary.core.schedule import Every
 from canary.core.snapshot import Snapshot
 from canary.core.spec import Pipeline
 from canary.core.status import Level, Note, Override
@@ -30,6 +32,7 @@ MOST_INCIDENTS = 50  # as many as Statuspage shows
 AHEAD = timedelta(days=30)
 BACK = timedelta(days=1)  # so that who follows a window also sees that it is over
 MOST_OF_A_WINDOW = 10
+GRACE = timedelta(minutes=10)  # beyond three intervals, as long as a slow run may take
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,11 +176,18 @@ def _components(snapshot: Snapshot, levels: Mapping[tuple[str, str | None], Leve
 
 
 def _told(snapshot: Snapshot) -> set[tuple[str, str]]:
-    """(pipeline, hop) of which at least one newest answer has a verdict that is one."""
+    """(pipeline, hop) of which at least one newest answer has a verdict that is one, and is not too old."""
+    oldest = {
+        (pipeline.name, each.probe.name): snapshot.at - timedelta(seconds=3 * each.schedule.seconds) - GRACE
+        for pipeline in snapshot.plan.pipelines
+        for each in pipeline.assignments
+        if isinstance(each.schedule, Every)
+    }
     return {
         (latest.pipeline, latest.hop)
         for latest in snapshot.latest
         if any(verdict.status is not Status.UNKNOWN for verdict in latest.verdicts)
+        and latest.at >= oldest.get((latest.pipeline, latest.probe), latest.at)
     }
 
 

@@ -22,11 +22,12 @@ from canary.core.status import Level, Override
 NO_ANSWER = frozenset({"reachable", "complete", "visible_content", "idle_timeout"})
 ORDER = tuple(Level)
 
-# The impact of an incident, and the indicator of the whole page, from the worst level: as Statuspage blends them.
+# The impact of an incident, and the indicator of the whole page, from the worst level: as Statuspage blends them. Its
+# own pages also say `maintenance`, but its documentation names these four only, and some programs know no other.
 IMPACTS: Mapping[Level, str] = MappingProxyType(
     {
         Level.OPERATIONAL: "none",
-        Level.MAINTENANCE: "maintenance",
+        Level.MAINTENANCE: "none",
         Level.DEGRADED: "minor",
         Level.PARTIAL: "major",
         Level.MAJOR: "critical",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from canary.analysis.ticks import answer_over, ends_whole
 from canary.checks.attribution import names, suspects
+from canary.checks.echo import without_prompt
 from canary.checks.evidence import Evidence, cannot_judge, quoted, unknown, unusable
 from canary.checks.idle_timeout import label
 from canary.core.measurement import Measurement
@@ -64,7 +65,8 @@ def _error_in_stream(evidence: Evidence) -> Verdict:
     measurement = evidence.measurement
     code = f" (code {quoted(measurement.error_code)})" if measurement.error_code else ""
     told = plural(measurement.reasoning_chars + measurement.visible_chars, "character")
-    message = f"an error object{code} in the stream after {told}: {quoted(measurement.error or '')}"
+    said = without_prompt(measurement.error or "", evidence.observation.exchange)
+    message = f"an error object{code} in the stream after {told}: {quoted(said)}"
     found = suspects(evidence)
     if found and found[0].configured:
         message += f"; {names(found)}"

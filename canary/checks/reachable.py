@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from canary.checks.attribution import names, suspects
+from canary.checks.echo import without_prompt
 from canary.checks.evidence import Evidence, quoted, said_anything, status
 from canary.core.observation import (
     ConnectFailed,
@@ -68,7 +69,7 @@ def check(evidence: Evidence) -> list[Verdict]:
 def _rejected(end: HttpRejected, evidence: Evidence) -> Verdict:
     code, request = end.status, evidence.observation.exchange.request
     page = " (a web page: a proxy's answer, not the engine's)" if "html" in end.content_type else ""
-    text = f"HTTP {code}{page}{_because(end.message)}"
+    text = f"HTTP {code}{page}{_because(without_prompt(end.message, evidence.observation.exchange))}"
     if code == 429:
         return _verdict(Status.UNKNOWN, "rate_limited", text, observed=code)
     if code < 500 and (setting := _own_setting(end.message, request)):
@@ -92,7 +93,8 @@ def _error_in_stream(evidence: Evidence) -> Verdict:
     message, code = evidence.measurement.error or "", evidence.measurement.error_code
     page = exchange.head is not None and "html" in exchange.head.headers.get("content-type", "")
     instead = "a web page instead of an answer" if page else "only an error object"
-    text = f"HTTP {status(evidence)}, then {instead}{f' (code {quoted(code)})' if code else ''}{_because(message)}"
+    said = _because(without_prompt(message, exchange))
+    text = f"HTTP {status(evidence)}, then {instead}{f' (code {quoted(code)})' if code else ''}{said}"
     if code == "429":
         return _verdict(Status.UNKNOWN, "rate_limited", text, observed=429)
     if code in ("400", "422") and (setting := _own_setting(message, exchange.request)):

@@ -4,6 +4,10 @@ A store that is away (disk full, locked, unreachable) stops neither measuring no
 in order and is written when it is back. The wait is bounded: beyond `MOST_RUNS` or `MOST_BYTES` of answers the oldest
 runs are given up, but what was concluded from them stays, so that incidents and pages are right again afterwards.
 
+Nobody waits for a store that is known to be away, or one that does not answer would cost every run half a minute and
+every page another: only `tend` asks it, every few seconds. It may come back as another one (a file that was deleted, a
+backup that was put in its place): its tables are made, and what we know to be open is written before all that waits.
+
 A delivered notification that could not be marked is remembered here too: a store that reads but does not write (disk
 full) would otherwise hand out the same page for ever.
 """
@@ -12,10 +16,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from canary.core.conclusion import Conclusion
 from canary.core.history import Past
@@ -26,6 +30,7 @@ from canary.store import Queued, Store, StoreError, StoreTrouble
 
 T = TypeVar("T")
 ANSWER_WITHIN_S = 30.0  # a store that says nothing must not silence a page
+ASK_AGAIN_S = 5.0
 MOST_RUNS = 500
 MOST_BYTES = 64 * 1024**2  # of answers
 MOST_ENTRIES = 10_000
@@ -38,11 +43,12 @@ class Entry:
     conclusion: Conclusion
     run: Run | None = None
     quiet: bool = False
+    size: int = field(init=False)  # counted once: a long backlog is looked through at every run
 
-    @property
-    def size(self) -> int:
+    def __post_init__(self) -> None:
         results = self.run.results if self.run else ()
-        return sum(len(read.data) for result in results for read in result.observation.exchange.reads)
+        size = sum(len(read.data) for result in results for read in result.observation.exchange.reads)
+        object.__setattr__(self, "size", size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,10 +64,11 @@ class Mark:
 class Archive:
     """`changed` is told when the store goes away (with its message) and when it is back (None).
 
-    `failed` is told of what can never be written, as it is: a fault of ours.
+    `failed` is told of what can never be written, as it is: a fault of ours. `remembered`: all that is open now.
     """
 
     store: Store
+    remembered: Callable[[], Conclusion] = Conclusion
     changed: Callable[[str | None], None] = lambda _: None
     failed: Callable[[Exception], None] = lambda _: None
     backlog: deque[Entry] = field(default_factory=deque)
@@ -71,58 +78,100 @@ class Archive:
     most_bytes: int = MOST_BYTES
     runs_lost: int = 0
     _turns: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _stuck: asyncio.Future[Any] | None = None
 
     async def save(self, entry: Entry) -> bool:
         """Whether it is in the store now; else it waits."""
+        if self.trouble is not None:
+            self._wait(entry)
+            return False
         async with self._turns:
-            self.backlog.append(entry)
-            self._bound()
+            self._wait(entry)
             return await self._asked(self._drain()) is not None
 
     async def mark(self, notification_id: str, mark: Mark) -> None:
         """Note what became of a notification: here at once, in the store as soon as it can be."""
         self.marks[notification_id] = mark
-        await self.catch_up()
+        if self.trouble is None:
+            await self.catch_up()
+
+    async def tend(self) -> None:
+        """For ever: looks whether a store that went away is there again."""
+        while True:
+            await asyncio.sleep(ASK_AGAIN_S)
+            await self.catch_up()
 
     async def catch_up(self) -> bool:
         """Write all that waits, oldest first; False where the store still refuses."""
         async with self._turns:
+            if self.trouble is not None:
+                return await self._asked(self._return()) is not None
             return not (self.backlog or self.marks) or await self._asked(self._drain()) is not None
 
     async def history(self, key: Key) -> Mapping[tuple[str, str], tuple[Past, ...]]:
         """Nothing where the store is away: a comparison with nothing says nothing."""
-        return await self._asked(self.store.history(*key)) or {}
+        return await self.asked(self.store.history(*key)) or {}
 
     async def due(self, now: datetime, most: int) -> tuple[Queued, ...] | None:
         """What the outbox holds; None where the store is away."""
-        return await self._asked(self.store.due(now, most))
+        return await self.asked(self.store.due(now, most))
 
     async def postpone(self, notification_id: str, until: datetime, why: str) -> None:
         if notification_id not in self.unsaved():
-            await self._asked(self.store.postponed(notification_id, until, why))
+            await self.asked(self.store.postponed(notification_id, until, why))
 
-    async def asked(self, asking: Awaitable[T]) -> T | None:
+    async def asked(self, asking: Coroutine[Any, Any, T]) -> T | None:
         """Any other question to the store; None where it is away."""
+        if self.trouble is not None:
+            asking.close()
+            return None
         return await self._asked(asking)
 
     def unsaved(self) -> frozenset[str]:
-        """Ids of notifications that only we know of."""
+        """Ids of notifications that only we know of, since the store refuses them.
+
+        One that is just being written is not among them: told before its transaction is over, and killed in between,
+        it would be known to the receiver alone.
+        """
+        if self.trouble is None:
+            return frozenset()
         return frozenset(told.id for entry in self.backlog for told in entry.conclusion.notifications)
 
     async def _asked(self, asking: Awaitable[T]) -> T | None:
-        """Whatever goes wrong with the store is told to `changed` once, until something goes right again."""
+        """Whatever goes wrong with the store is told to `changed` once, until something goes right again.
+
+        A transaction is never broken off: the connection of one that was may never close (seen with aiosqlite 0.22),
+        and then neither does the process. Whoever is cancelled waits for its end; one that outlasts the limit is left
+        to itself, and until it has ended the store is away.
+        """
+        if self._stuck is not None and not self._stuck.done():
+            close = getattr(asking, "close", lambda: None)
+            close()
+            return None
+        work = asyncio.ensure_future(asking)
         try:
             async with asyncio.timeout(ANSWER_WITHIN_S):
-                answer = await asking
+                answer = await asyncio.shield(work)
+        except asyncio.CancelledError:
+            await asyncio.wait([work], timeout=ANSWER_WITHIN_S)
+            raise
         except StoreError as error:
             self._turn(str(error))
         except TimeoutError:
+            self._stuck = work
+            work.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # whatever it says, too late
             self._turn(f"the store did not answer within {ANSWER_WITHIN_S:.0f} s")
         else:
             if not self.backlog:
                 self._turn(None)
             return answer
         return None
+
+    async def _return(self) -> bool:
+        """The store may be another one than before."""
+        await self.store.mend()
+        await self.store.save_conclusion(self.remembered())
+        return await self._drain()
 
     async def _drain(self) -> bool:
         while self.backlog:
@@ -142,18 +191,23 @@ class Archive:
             try:
                 await self.store.save_run(entry.run, entry.conclusion, quiet=entry.quiet)
             except Exception as error:  # noqa: BLE001  # `_blame` sorts them
-                self._blame(error)
+                await self._blame(error)
             else:
                 return
         try:
             await self.store.save_conclusion(entry.conclusion)
         except Exception as error:  # noqa: BLE001
-            self._blame(error)
+            await self._blame(error)
 
-    def _blame(self, error: Exception) -> None:
-        """Raises the error again where the database is at fault; else it is the entry, or we: told, and given up."""
-        if isinstance(error, StoreError) and error.kind is not StoreTrouble.OTHER:
-            raise error
+    async def _blame(self, error: Exception) -> None:
+        """Raises the error again where the database is at fault; else it is the entry, or we: told, and given up.
+
+        An error that could be either is the database's where it does not even answer an easy question.
+        """
+        if isinstance(error, StoreError):
+            if error.kind is not StoreTrouble.OTHER:
+                raise error
+            await self.store.queue_depth()
         self.failed(error)
 
     def _turn(self, trouble: str | None) -> None:
@@ -161,8 +215,9 @@ class Archive:
             self.changed(trouble)
         self.trouble = trouble
 
-    def _bound(self) -> None:
-        """Give up the oldest runs beyond what we may keep."""
+    def _wait(self, entry: Entry) -> None:
+        """Gives up the oldest runs beyond what we may keep."""
+        self.backlog.append(entry)
         runs = [index for index, entry in enumerate(self.backlog) if entry.run is not None]
         size = sum(entry.size for entry in self.backlog)
         for place, index in enumerate(runs[:-1]):
@@ -172,4 +227,4 @@ class Archive:
             self.backlog[index] = replace(self.backlog[index], run=None)
             self.runs_lost += 1
         while len(self.backlog) > MOST_ENTRIES:
-            self.backlog.popleft()
+            del self.backlog[1]  # the first one may be on its way

@@ -75,8 +75,9 @@ class Cycle:
             return None
         pipeline, assignment = found
         history = await self.archive.history(due.key)
+        slept_s = self.clocks.slept()
         run, cancelled = await self._probe(due, pipeline, assignment, history)
-        run = await self._guarded(run)
+        run = await self._guarded(run, slept_s=self.clocks.slept() - slept_s)
         confirm = await self._conclude(run, due, history)
         if cancelled:
             raise asyncio.CancelledError
@@ -159,8 +160,11 @@ class Cycle:
         )
         return run, cancelled
 
-    async def _guarded(self, run: Run) -> Run:
-        return await guarded(run, self.known.plan.service.own_network) if run.cut_short is None else run
+    async def _guarded(self, run: Run, *, slept_s: float) -> Run:
+        """A run that was cut short says nothing about the target in any case."""
+        if run.cut_short is not None:
+            return run
+        return await guarded(run, self.known.plan.service.own_network, slept_s=slept_s)
 
     async def _conclude(self, run: Run, due: Due, history: History) -> Due | None:
         """A shutdown says nothing about anything, so nothing follows from it, not even that we could not tell."""

@@ -8,12 +8,15 @@ The repetition carries the same id, which receivers that can tell (PagerDuty, Al
 - What is not taken is tried again after `delay_s`, or after what the receiver asks for. After `GIVE_UP_S`, or when the
   receiver says that it will never take it, it is a dead letter: counted, logged, and a reason not to be ready.
 - What the store does not have (it is away) is told all the same, from memory, and says so.
+- How long to wait is kept on the steady clock: a wall clock that is set back by an hour must not hold a page for one.
+  So all that is queued is read, due or not, and when it is due is our own affair.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
@@ -24,13 +27,16 @@ from itertools import islice
 from canary.core.metrics import Sending
 from canary.core.notification import Delivery, Notification, Rejected, RetryLater, Sent
 from canary.engine.archive import Archive, Mark
+from canary.store import Queued
 
 FIRST_DELAY_S = 5.0
 LONGEST_DELAY_S = 900.0
 LONGEST_WISH_S = 3600.0  # of a receiver's Retry-After
 GIVE_UP_S = 86_400.0
+TRIED_S = 3600.0  # at least, before it is given up: a machine that slept, or was off, has not tried for a day
 ANSWER_WITHIN_S = 60.0
 IDLE_S = 30.0
+AHEAD = timedelta(days=3660)  # by the wall clock; it takes whatever the outbox holds
 MOST = 1000  # of one pass
 _MOST_HANDLES = 10_000
 
@@ -49,12 +55,13 @@ def delay_s(notification_id: str, attempts: int, wish_s: float | None = None) ->
 
 @dataclass(slots=True, kw_only=True)
 class Waiting:
-    """An undelivered notification. `saved`: the store has it, too."""
+    """An undelivered notification. On the steady clock: `since_s` when we met it, `ripe_s` when it may be told."""
 
     notification: Notification
+    since_s: float
+    ripe_s: float
     attempts: int = 0
     handle: str | None = None
-    not_before: datetime | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -66,16 +73,18 @@ class Dispatcher:
     told: Callable[[Notification, Sending, str], None]
     failed: Callable[[Exception], None]
     now: Callable[[], datetime]
+    steady: Callable[[], float]
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     closed: bool = False
     waiting: dict[str, Waiting] = field(default_factory=dict)
     handles: dict[Lane, str | None] = field(default_factory=dict)
-    held: dict[str, datetime] = field(default_factory=dict)  # receivers, until when
+    held: dict[str, float] = field(default_factory=dict)  # receivers, until when on the steady clock
 
     def offer(self, notifications: Iterable[Notification]) -> None:
         """What was just decided, saved or not; it goes out at once."""
+        at_s = self.steady()
         for notification in notifications:
-            self.waiting.setdefault(notification.id, Waiting(notification=notification))
+            self.waiting.setdefault(notification.id, Waiting(notification=notification, since_s=at_s, ripe_s=at_s))
             self.wake.set()
 
     async def run(self) -> None:
@@ -91,6 +100,10 @@ class Dispatcher:
         self.closed = True
         self.wake.set()
 
+    def notifications(self) -> tuple[Notification, ...]:
+        """All that is not told yet."""
+        return tuple(each.notification for each in self.waiting.values())
+
     @property
     def struggles(self) -> bool:
         """Whether somebody did not take what we tried to tell."""
@@ -98,12 +111,13 @@ class Dispatcher:
 
     def oldest_s(self) -> float:
         """How long the oldest undelivered notification has been waiting."""
-        now = self.now()
-        return max(((now - each.notification.at).total_seconds() for each in self.waiting.values()), default=0.0)
+        at_s = self.steady()
+        return max((at_s - each.since_s for each in self.waiting.values()), default=0.0)
 
     async def flush(self) -> None:
         """One pass: 1 catch up with the store, 2 look what is due, 3 tell every receiver, each in its own lane."""
-        await self.archive.catch_up()
+        if self.archive.trouble is None:
+            await self.archive.catch_up()
         lanes: dict[str, list[Waiting]] = defaultdict(list)
         for each in await self._due():
             lanes[each.notification.receiver].append(each)
@@ -112,24 +126,34 @@ class Dispatcher:
                 group.create_task(self._lane(rows))
 
     async def _due(self) -> Sequence[Waiting]:
-        """What may be told now, oldest first. Without the store: what we remember."""
-        now = self.now()
-        queued = await self.archive.due(now, MOST)
-        for row in queued or ():
-            known = Waiting(notification=row.notification, attempts=row.attempts, handle=row.handle)
-            self.waiting.setdefault(row.notification.id, known)
-        reachable = set(self.waiting)
-        if queued is not None:
-            reachable = {row.notification.id for row in queued} | self.archive.unsaved()
+        """What may be told now, the first of each lane. Without the store: what we remember."""
+        queued = await self.archive.due(self.now() + AHEAD, MOST)
+        rows = [row for row in queued or () if row.notification.id not in self.archive.marks]
+        for row in rows:
+            self.waiting.setdefault(row.notification.id, self._met(row))
+        heads = [row.notification.id for row in rows]
+        reachable = set(self.waiting) if queued is None else {*heads, *self.archive.unsaved()}
         first: dict[Lane, Waiting] = {}
-        for each in sorted(self.waiting.values(), key=lambda each: each.notification.at):
-            if each.notification.id not in self.archive.marks:
-                first.setdefault(_lane_of(each.notification), each)
-        return [each for each in first.values() if each.notification.id in reachable and self._ripe(each, now)]
+        for name in (*heads, *self.waiting):  # in the order of decision, whatever the clock said then
+            if name not in self.archive.marks:
+                first.setdefault(_lane_of(self.waiting[name].notification), self.waiting[name])
+        at_s = self.steady()
+        return [each for each in first.values() if each.notification.id in reachable and self._ripe_s(each) <= at_s]
 
-    def _ripe(self, each: Waiting, now: datetime) -> bool:
-        held_until = self.held.get(each.notification.receiver)
-        return all(until is None or until <= now for until in (each.not_before, held_until))
+    def _met(self, row: Queued) -> Waiting:
+        """A notification that an earlier life left, with what is left of its wait as far as that can be."""
+        at_s, longest_s = self.steady(), delay_s(row.notification.id, 1, LONGEST_WISH_S)
+        wait_s = min((row.due_at - self.now()).total_seconds(), longest_s) if row.attempts else 0.0
+        return Waiting(
+            notification=row.notification,
+            since_s=at_s,
+            ripe_s=at_s + max(0.0, wait_s),
+            attempts=row.attempts,
+            handle=row.handle,
+        )
+
+    def _ripe_s(self, each: Waiting) -> float:
+        return max(each.ripe_s, self.held.get(each.notification.receiver, each.ripe_s))
 
     async def _lane(self, rows: Sequence[Waiting]) -> None:
         """One receiver's; after a refusal the rest waits, because the next would be refused as well."""
@@ -171,15 +195,15 @@ class Dispatcher:
 
     async def _retry(self, each: Waiting, why: str, wish_s: float | None, now: datetime) -> bool:
         each.attempts += 1
-        if (now - each.notification.at).total_seconds() >= GIVE_UP_S:
+        at_s, age_s = self.steady(), (now - each.notification.at).total_seconds()
+        if age_s >= GIVE_UP_S and at_s - each.since_s >= TRIED_S:
             await self._give_up(each, f"not taken for a day, at last: {why}", now)
             return True
-        each.not_before = now + timedelta(seconds=delay_s(each.notification.id, each.attempts, wish_s))
-        self.held[each.notification.receiver] = (
-            each.not_before if wish_s is not None else now + timedelta(seconds=FIRST_DELAY_S)
-        )
+        wait_s = delay_s(each.notification.id, each.attempts, wish_s)
+        each.ripe_s = at_s + wait_s
+        self.held[each.notification.receiver] = each.ripe_s if wish_s is not None else at_s + FIRST_DELAY_S
         self.told(each.notification, Sending.RETRY, why)
-        await self.archive.postpone(each.notification.id, each.not_before, why)
+        await self.archive.postpone(each.notification.id, now + timedelta(seconds=wait_s), why)
         return False
 
     async def _give_up(self, each: Waiting, why: str, now: datetime) -> None:
@@ -198,14 +222,9 @@ class Dispatcher:
             del self.handles[oldest]
 
     def _idle_s(self) -> float:
-        """Until the next one is ripe; a store that is away is asked again as well."""
-        now = self.now()
-        ripe = [
-            max(until for until in (each.not_before, self.held.get(each.notification.receiver), now) if until)
-            for each in self.waiting.values()
-        ]
-        soonest_s = min(((at - now).total_seconds() for at in ripe), default=IDLE_S)
-        return min(IDLE_S, max(soonest_s, 1.0 if ripe else IDLE_S))
+        """Until the next one is ripe, or somebody else may have put something into the outbox."""
+        soonest_s = min((self._ripe_s(each) for each in self.waiting.values()), default=math.inf) - self.steady()
+        return min(IDLE_S, max(soonest_s, 1.0))
 
 
 def _lane_of(notification: Notification) -> Lane:

@@ -28,7 +28,7 @@ class Refresh:
         found = []
         for (_, receiver), (notification, at) in self.last.items():
             period_s = every_s(receiver)
-            if period_s is not None and (now - at).total_seconds() >= period_s:
+            if period_s is not None and not 0 <= (now - at).total_seconds() < period_s:  # the clock may be set back
                 found.append(notification)
         for notification in found:
             self.note(notification, now)

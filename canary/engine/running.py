@@ -161,8 +161,18 @@ class Running:
             for task in rounds:
                 task.cancel()
             self.dispatcher.close()  # not cancelled: what is just being told must be marked, or it is told again
+        await self.archive.catch_up()
         await self.dispatcher.flush()
+        self._say_what_is_lost()
         self.publish()
+
+    def _say_what_is_lost(self) -> None:
+        """What the store did not take to the last."""
+        backlog, marks = self.archive.backlog, self.archive.marks
+        if backlog or marks:
+            runs = sum(entry.run is not None for entry in backlog)
+            why = self.archive.trouble
+            log.error("left unwritten", runs=runs, conclusions=len(backlog), deliveries=len(marks), why=why)
 
     def _rounds(self) -> Mapping[str, tuple[float, Act]]:
         """What is done every so many seconds."""
@@ -175,7 +185,7 @@ class Running:
 
     def _loops(self, **more: Act) -> Mapping[str, Act]:
         """What never ends by itself."""
-        return {"lag": self.lag.watch, **more}
+        return {"lag": self.lag.watch, "archive": self.archive.tend, **more}
 
     async def _every(self, name: str, period_s: float, act: Act) -> None:
         while True:

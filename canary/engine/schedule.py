@@ -39,10 +39,14 @@ _RINGS_AT_ONCE = 100  # of one job; each lasts for one turn of the loop
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clocks:
-    """`steady` never jumps (`time.monotonic`); `wall` is for people and for cron."""
+    """`steady` never jumps (`time.monotonic`); `wall` is for people and for cron.
+
+    `slept`: for how many seconds in all this machine was suspended, during which the steady clock stood still.
+    """
 
     steady: Callable[[], float]
     wall: Callable[[], datetime]
+    slept: Callable[[], float] = lambda: 0.0
 
 
 class Steady(BaseTrigger):  # type: ignore[misc]  # apscheduler has no types

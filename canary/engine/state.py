@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from canary.core.conclusion import Conclusion
 from canary.core.incident import Incident, Page, State
+from canary.core.notification import Notification
 from canary.core.run import Run
 from canary.core.snapshot import Latest, Readiness, Snapshot
 from canary.core.spec import Plan
@@ -104,6 +105,12 @@ class Known:
         over = [p.id for p in self.pages.values() if p.resolved_at is not None and now - p.resolved_at > PAGES_KEPT]
         for page_id in over:
             del self.pages[page_id]
+
+    def open(self, *, waiting: Iterable[Notification]) -> Conclusion:
+        """All that a store must know to go on from here; `waiting`: what was decided and nobody was told yet."""
+        return Conclusion(
+            incidents=tuple(self.incidents.values()), pages=tuple(self.pages.values()), notifications=tuple(waiting)
+        )
 
     def quiet(self, pipeline: str) -> bool:
         """Whether no incident of this pipeline is open."""

@@ -1,8 +1,12 @@
-"""Telling receivers: which notifier, with which picture, and what is remembered of how it went."""
+"""Telling receivers: which notifier, with which picture, and what is remembered of how it went.
+
+A receiver is told one thing at a time: what is said again to one that forgets must not overtake the end of the page.
+"""
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+import asyncio
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -34,6 +38,7 @@ class Teller:
     refresh: Refresh = field(default_factory=Refresh)
     runs: OrderedDict[str, Run] = field(default_factory=OrderedDict)
     dead: deque[datetime] = field(default_factory=deque)
+    turns: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))  # by receiver
 
     def show(self, run: Run) -> None:
         """Keep a run that somebody will be told of, for its picture."""
@@ -42,6 +47,10 @@ class Teller:
             self.runs.popitem(last=False)
 
     async def deliver(self, notification: Notification, handle: str | None) -> Delivery:
+        async with self.turns[notification.receiver]:
+            return await self._deliver(notification, handle)
+
+    async def _deliver(self, notification: Notification, handle: str | None) -> Delivery:
         receiver = self._receiver(notification.receiver)
         if receiver is None:
             return Rejected(why=f"the config has no receiver {notification.receiver!r} any more")
@@ -78,11 +87,16 @@ class Teller:
         return len(self.dead)
 
     async def say_again(self) -> None:
-        """To receivers that forget; see refresh.py."""
-        open_pages = [page.id for page in self.known.pages.values() if page.resolved_at is None]
-        for notification in self.refresh.due(open_pages, self._refresh_s, self.now()):
-            delivery = await self.deliver(notification, None)
+        """To receivers that forget; see refresh.py. What is over by the time that its turn comes is not said."""
+        for notification in self.refresh.due(self._open(), self._refresh_s, self.now()):
+            async with self.turns[notification.receiver]:
+                if notification.page_id not in self._open():
+                    continue
+                delivery = await self._deliver(notification, None)
             log.debug("said again", page=notification.page_id, outcome=type(delivery).__name__)
+
+    def _open(self) -> frozenset[str]:
+        return frozenset(page.id for page in self.known.pages.values() if page.resolved_at is None)
 
     def _refresh_s(self, receiver: str) -> float | None:
         found = self._receiver(receiver)

@@ -9,6 +9,9 @@ acknowledgement, a silence must not be forgotten when the power fails, and a run
 default and works because no reader stays long, and is cut down to `journal_size_limit` then. Python's sqlite3 module
 would begin transactions by itself, and too late: it is told not to, and `BEGIN IMMEDIATE` takes the lock for writing
 at once, so that a transaction waits at its start or never.
+
+A file that is deleted or replaced while it is open takes all that is written, and nobody will ever read it. So after
+each transaction it is compared with what has its name now.
 """
 
 from __future__ import annotations
@@ -17,15 +20,19 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import aiosqlite
 from sqlalchemy import URL, Connection, event, make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
+from canary.store.claim import KEEPALIVES, FileClaim, claim_sessions
 from canary.store.errors import StoreError, StoreTrouble, place, translated
+from canary.store.file import OpenFile
 
 _READERS = 3
 _CONNECT_TIMEOUT_S = 10.0
@@ -38,6 +45,8 @@ class Database:
     writer: AsyncEngine
     reader: AsyncEngine
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    file: OpenFile | None = None
+    claim: FileClaim | None = None
 
     @property
     def is_sqlite(self) -> bool:
@@ -50,6 +59,25 @@ class Database:
             with translated(self.url):
                 async with self.writer.begin() as connection:
                     yield connection
+            if self.file is not None and await asyncio.to_thread(self.file.is_another):
+                await self.leave()
+                msg = f"{place(self.url)} was deleted or replaced while it was in use"
+                raise StoreError(StoreTrouble.MISSING, msg)
+
+    async def enter(self) -> None:
+        """Where it is a file: its folder is there, and it is ours alone if it has to be. Raises StoreError."""
+        with translated(self.url):
+            if self.file is not None:
+                await asyncio.to_thread(self.file.path.parent.mkdir, parents=True, exist_ok=True)
+            if self.claim is not None:
+                await asyncio.to_thread(self.claim.take)
+
+    async def leave(self) -> None:
+        """Closes all connections; the next transaction opens new ones."""
+        if self.file is not None:
+            self.file.forget()
+        await self.reader.dispose()
+        await self.writer.dispose()
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:
@@ -59,8 +87,9 @@ class Database:
                 yield connection
 
     async def close(self) -> None:
-        await self.reader.dispose()
-        await self.writer.dispose()
+        await self.leave()
+        if self.claim is not None:
+            self.claim.release()
 
 
 def url_of(text: str) -> URL:
@@ -93,26 +122,49 @@ def _parsed(text: str) -> URL:
     return make_url(text)
 
 
-def database(url: URL, *, lock_timeout_s: float, read_only: bool) -> Database:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """`read_only`: nothing is made or changed. `alone`: by one daemon at a time, see claim.py."""
+
+    lock_timeout_s: float
+    read_only: bool = False
+    alone: bool = False
+
+
+def database(url: URL, access: Access) -> Database:
     """Makes nothing and connects to nothing yet. Raises StoreError where the driver is not installed."""
     make = _sqlite if url.get_backend_name() == "sqlite" else _server
     try:
-        return make(url, lock_timeout_s, read_only)
+        return make(url, access)
     except ModuleNotFoundError as error:
         msg = f"{place(url)} needs {error.name}; install reasoning-canary[postgres]"
         raise StoreError(StoreTrouble.OTHER, msg) from None
 
 
-def _sqlite(url: URL, lock_timeout_s: float, read_only: bool) -> Database:
-    reading = url.set(database=f"file:{quote(str(url.database))}?mode=ro", query={"uri": "true"}) if read_only else url
-    common: dict[str, Any] = {"hide_parameters": True, "connect_args": {"timeout": lock_timeout_s}}
-    writer = create_async_engine(reading, pool_size=1, max_overflow=0, pool_timeout=60.0, **common)
-    reader = create_async_engine(reading, pool_size=_READERS, max_overflow=0, pool_timeout=60.0, **common)
+def _sqlite(url: URL, access: Access) -> Database:
+    path = str(url.database)
+    file = f"file:{quote(path)}?mode=ro" if access.read_only else path
+    opened = partial(_opened, file, uri=access.read_only, timeout=access.lock_timeout_s)
+    common: dict[str, Any] = {"hide_parameters": True, "async_creator": opened, "max_overflow": 0, "pool_timeout": 60.0}
+    writer = create_async_engine(url, pool_size=1, **common)
+    reader = create_async_engine(url, pool_size=_READERS, **common)
     _prepare(reader, begin="BEGIN", pragmas=("PRAGMA query_only=ON",))
-    first = () if read_only else ("PRAGMA auto_vacuum=INCREMENTAL", "PRAGMA journal_mode=WAL")  # in that order
+    first = () if access.read_only else ("PRAGMA auto_vacuum=INCREMENTAL", "PRAGMA journal_mode=WAL")  # in that order
     pragmas = ("PRAGMA synchronous=FULL", "PRAGMA foreign_keys=ON", f"PRAGMA journal_size_limit={_WAL_BYTES}")
     _prepare(writer, begin="BEGIN IMMEDIATE", pragmas=(*first, *pragmas))
-    return Database(url=url, writer=writer, reader=reader)
+    claim = FileClaim(url=url) if access.alone else None
+    return Database(url=url, writer=writer, reader=reader, file=OpenFile(Path(path)), claim=claim)
+
+
+async def _opened(file: str, **options: Any) -> aiosqlite.Connection:
+    """Waits for the thread of a connection that fails: it has a last word for our loop, which may be closed soon."""
+    connection = aiosqlite.connect(file, **options)
+    connection._thread.daemon = True  # noqa: SLF001  # as SQLAlchemy does: nothing else waits for it at the end
+    try:
+        return await connection
+    except BaseException:
+        await asyncio.to_thread(connection._thread.join)  # noqa: SLF001
+        raise
 
 
 def _prepare(engine: AsyncEngine, *, begin: str, pragmas: tuple[str, ...]) -> None:
@@ -131,15 +183,16 @@ def _prepare(engine: AsyncEngine, *, begin: str, pragmas: tuple[str, ...]) -> No
         connection.exec_driver_sql(begin)
 
 
-def _server(url: URL, lock_timeout_s: float, read_only: bool) -> Database:
+def _server(url: URL, access: Access) -> Database:
     """Asyncpg reads the URL itself, as libpq does: `sslmode`, `sslrootcert`, `target_session_attrs` …"""
-    del read_only  # the readers are, and nobody writes
-    settings = {"lock_timeout": f"{round(lock_timeout_s * 1000)}", "application_name": "canary"}
+    settings = {"lock_timeout": f"{round(access.lock_timeout_s * 1000)}", "application_name": "canary", **KEEPALIVES}
     common: dict[str, Any] = {"hide_parameters": True, "pool_pre_ping": True, "max_overflow": 0, "pool_timeout": 60.0}
     dsn = url.set(drivername="postgresql").render_as_string(hide_password=False)
     arguments = {"dsn": dsn, "timeout": _CONNECT_TIMEOUT_S, "command_timeout": 60.0}
     plain = URL.create("postgresql+asyncpg")
     writer = create_async_engine(plain, pool_size=1, connect_args={**arguments, "server_settings": settings}, **common)
+    if access.alone:
+        claim_sessions(writer, url)
     read = {**settings, "default_transaction_read_only": "on"}
     reads = {**arguments, "server_settings": read}
     reader = create_async_engine(plain, pool_size=_READERS, connect_args=reads, **common)
@@ -148,9 +201,3 @@ def _server(url: URL, lock_timeout_s: float, read_only: bool) -> Database:
 
 def is_there(url: URL) -> bool:
     return Path(str(url.database)).exists()
-
-
-def make_folder(url: URL) -> None:
-    """Where a SQLite file will be. Raises StoreError."""
-    with translated(url):
-        Path(str(url.database)).parent.mkdir(parents=True, exist_ok=True)

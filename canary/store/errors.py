@@ -22,7 +22,8 @@ class StoreTrouble(StrEnum):
     LOCKED = "locked"
     UNREACHABLE = "unreachable"
     CORRUPT = "corrupt"
-    MISSING = "missing"  # opened to be read only, and nothing is there
+    MISSING = "missing"  # nothing is there: opened to be read only, or deleted while it was open
+    TAKEN = "taken"  # by another daemon
     TOO_OLD = "too_old"  # opened to be read only, and its tables are of an earlier version
     TOO_NEW = "too_new"
     OTHER = "other"
@@ -56,7 +57,7 @@ _WORDS: Mapping[StoreTrouble, str] = {
 # Primary result codes, https://www.sqlite.org/rescode.html; an extended code begins with its primary one.
 _SQLITE: Mapping[str, StoreTrouble] = {
     "SQLITE_FULL": StoreTrouble.FULL,
-    "SQLITE_IOERR_WRITE": StoreTrouble.FULL,  # a file size limit or a quota; the same remedy
+    "SQLITE_IOERR_WRITE": StoreTrouble.READ_ONLY,  # a file size limit, or a disk that takes nothing any more
     "SQLITE_READONLY": StoreTrouble.READ_ONLY,
     "SQLITE_PERM": StoreTrouble.READ_ONLY,
     "SQLITE_BUSY": StoreTrouble.LOCKED,

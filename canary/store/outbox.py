@@ -40,7 +40,7 @@ def due_query(now: datetime, most: int) -> Select[Any]:
         .correlate(OUTBOX)
         .scalar_subquery()
     )
-    query = select(OUTBOX.c.body, OUTBOX.c.attempts, handle.label("handle"))
+    query = select(OUTBOX.c.body, OUTBOX.c.attempts, OUTBOX.c.due_at, handle.label("handle"))
     return query.where(_QUEUED, OUTBOX.c.due_at <= now, ~first.exists()).order_by(OUTBOX.c.id).limit(most)
 
 
@@ -51,7 +51,8 @@ async def due(connection: AsyncConnection, now: datetime, most: int) -> list[Fou
 def queued_of(rows: Sequence[Found[Any]]) -> tuple[Queued, ...]:
     """The work of reading them, for a thread."""
     return tuple(
-        Queued(notification=decode(Notification, row.body), attempts=row.attempts, handle=row.handle) for row in rows
+        Queued(notification=decode(Notification, row.body), attempts=row.attempts, due_at=row.due_at, handle=row.handle)
+        for row in rows
     )
 
 

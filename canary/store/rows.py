@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from canary.core.notification import Notification
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queued:
-    """`handle`: what the same receiver gave back for the last message of the same page that it took."""
+    """`due_at`: by the wall clock, which may have been set since.
+
+    `handle`: what the same receiver gave back for the last message of the same page that it took.
+    """
 
     notification: Notification
     attempts: int
+    due_at: datetime
     handle: str | None = None
 
 

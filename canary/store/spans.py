@@ -33,6 +33,12 @@ _NUMBERS = {
     "reasoning_share": "reasoning_to_output_ratio",
 }
 _SILENCES = {clock: f"silence_{clock.value}" for clock in Clock}
+_CLOCKS = tuple(clock.value for clock in Clock)
+_READ = [  # in the order of `_span_of`
+    *(SPANS.c[name] for name in ("hop", "at", *_COUNTS, "fingerprint")),
+    *(SPANS.c[f"{name}_{part}"] for name in _NUMBERS for part in ("count", "sum", "least", "most")),
+    *(SPANS.c[column] for column in _SILENCES.values()),
+]
 
 
 def rows_of(run: Run, status: Status, answered: Sequence[HopResult]) -> Iterator[Row]:
@@ -108,41 +114,37 @@ def days_of(rows: Sequence[Found[Any]]) -> tuple[Day, ...]:
 async def spans(
     connection: AsyncConnection, pipeline: str, probe: str, grain: timedelta, since: datetime
 ) -> list[Found[Any]]:
-    query = select(SPANS).where(SPANS.c.pipeline == pipeline, SPANS.c.grain_s == _seconds(grain), SPANS.c.at >= since)
+    query = select(*_READ).where(SPANS.c.pipeline == pipeline, SPANS.c.grain_s == _seconds(grain), SPANS.c.at >= since)
     query = query.where(SPANS.c.probe == probe, SPANS.c.hop != WHOLE_RUN).order_by(SPANS.c.at)
     return list(await connection.execute(query))
 
 
 def spans_of(rows: Sequence[Found[Any]]) -> tuple[Span, ...]:
     """Oldest first. The work of reading them, for a thread."""
-    known: dict[str, Fingerprint] = {}
+    known: dict[str | None, Fingerprint | None] = {None: None}  # the same one answers thousands of times
     return tuple(_span_of(row, known) for row in rows)
 
 
-def _span_of(row: Found[Any], known: dict[str, Fingerprint]) -> Span:
-    text: str | None = row.fingerprint
-    if text is not None and text not in known:  # the same one answers thousands of times
+def _span_of(row: Found[Any], known: dict[str | None, Fingerprint | None]) -> Span:
+    values: tuple[Any, ...] = tuple(row)
+    hop, at, passed, warned, failed, unknown, never, text, *numbers = values
+    if text not in known:
         known[text] = decode(Fingerprint, text)
-    values = row._mapping  # noqa: SLF001  # SQLAlchemy's public name for it
     return Span(
-        hop=row.hop,
-        at=row.at,
-        counts=_counts_of(row),
-        never=row.never,
-        first_reasoning=_spread_of(values, "first_reasoning"),
-        first_visible=_spread_of(values, "first_visible"),
-        reasoning_share=_spread_of(values, "reasoning_share"),
-        silences={clock.value: found for clock, name in _SILENCES.items() if (found := values[name]) is not None},
-        fingerprint=known[text] if text is not None else None,
+        hop=hop,
+        at=at,
+        counts=Counts(passed=passed, warned=warned, failed=failed, unknown=unknown),
+        never=never,
+        first_reasoning=_spread_of(*numbers[0:4]),
+        first_visible=_spread_of(*numbers[4:8]),
+        reasoning_share=_spread_of(*numbers[8:12]),
+        silences={clock: found for clock, found in zip(_CLOCKS, numbers[12:], strict=True) if found is not None},
+        fingerprint=known[text],
     )
 
 
-def _spread_of(values: Any, name: str) -> Spread | None:
-    count = values[f"{name}_count"]
-    if not count:
-        return None
-    mean = values[f"{name}_sum"] / count
-    return Spread(count=count, mean=mean, least=values[f"{name}_least"], most=values[f"{name}_most"])
+def _spread_of(count: int, total: float, least: float, most: float) -> Spread | None:
+    return Spread(count=count, mean=total / count, least=least, most=most) if count else None
 
 
 def _counts_of(row: Found[Any]) -> Counts:

@@ -25,7 +25,7 @@ from canary.core.span import Day, Span
 from canary.core.status import Note, Override
 from canary.core.verdict import Status
 from canary.store import cases, conclusions, history, marks, notes, outbox, retention, runs, spans
-from canary.store.database import Database, database, is_there, make_folder, url_of
+from canary.store.database import Access, Database, database, is_there, url_of
 from canary.store.errors import StoreError, StoreTrouble, place
 from canary.store.migrate import migrate, newest, revision_of
 from canary.store.record import Place, record
@@ -37,13 +37,16 @@ _FLAPPING = timedelta(hours=1)  # how far back alerting looks at a resolved page
 
 
 @asynccontextmanager
-async def open_store(storage: Storage, *, read_only: bool = False, lock_timeout_s: float = 5.0) -> AsyncIterator[Store]:
+async def open_store(
+    storage: Storage, *, read_only: bool = False, alone: bool = False, lock_timeout_s: float = 5.0
+) -> AsyncIterator[Store]:
     """Makes folder and tables, or brings old tables up to date, and so proves that it can write. Raises StoreError.
 
     `read_only`: makes and changes nothing, works beside a running daemon, and wants the tables as they are now.
+    `alone`: as that daemon, of which a database has one.
     """
-    url = url_of(storage.url.reveal())
-    db = database(url, lock_timeout_s=lock_timeout_s, read_only=read_only)
+    access = Access(lock_timeout_s=lock_timeout_s, read_only=read_only, alone=alone)
+    db = database(url_of(storage.url.reveal()), access)
     try:
         await (_look(db) if read_only else _prepare(db))
         yield Store(database=db, storage=storage)
@@ -52,8 +55,7 @@ async def open_store(storage: Storage, *, read_only: bool = False, lock_timeout_
 
 
 async def _prepare(db: Database) -> None:
-    if db.is_sqlite:
-        make_folder(db.url)
+    await db.enter()
     async with db.writing() as connection:
         await connection.run_sync(migrate, db.url)
 
@@ -76,6 +78,10 @@ class Store:
 
     database: Database
     storage: Storage
+
+    async def mend(self) -> None:
+        """As at the start, for a database that was away and may have come back as a new one."""
+        await _prepare(self.database)
 
     # What a run or time changed
 

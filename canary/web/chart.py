@@ -18,7 +18,7 @@ from canary.analysis.lane import round_step
 from canary.web.figures import clock, percent, plain, seconds
 from canary.web.words import Words
 
-_WIDTH, _HEIGHT = 1000, 100
+_HEIGHT = 1000
 _REACH = 2.5  # a level is drawn up to so many times the greatest value
 
 Value = float | None
@@ -100,9 +100,10 @@ def draw(chart: Chart, axis: Axis, t: Words) -> Drawn:
     body = Markup("").join(_body(chart, inside, axis, top))
     text = _in_words(chart, axis, t, write)
     svg = Markup(
-        '<svg class="plot" viewBox="0 0 1000 100" preserveAspectRatio="none" role="img" aria-label="{text}" '
+        '<svg class="plot" viewBox="0 0 {count} 1000" preserveAspectRatio="none" role="img" aria-label="{text}" '
         'data-from="{first}" data-to="{last}" data-share="{share}" data-lines="{lines}">{body}</svg>'
     ).format(
+        count=len(axis.starts),
         text=text,
         first=round(axis.starts[0].timestamp()),
         last=round(axis.end.timestamp()),
@@ -129,53 +130,48 @@ def _top(greatest: float) -> float:
 
 
 def _body(chart: Chart, levels: Sequence[Level], axis: Axis, top: float) -> Iterator[Markup]:
+    """In units of one span across and a thousandth of the height down: whole numbers, of which there are many."""
+    spans = len(axis.starts)
     for begin, end in axis.incidents:
-        width = max((end - begin) * _WIDTH, 2.0)
-        yield Markup('<rect class="incident" x="{}" y="0" width="{}" height="100"/>').format(
-            _n(begin * _WIDTH), _n(width)
+        width = max((end - begin) * spans, 0.2)
+        yield Markup('<rect class="incident" x="{:.2f}" y="0" width="{:.2f}" height="1000"/>').format(
+            begin * spans, width
         )
-    yield Markup('<path class="grid" d="M0 50H1000M0 100H1000"/>')
+    yield Markup('<path class="grid" d="M0 500H{0}M0 1000H{0}"/>').format(spans)
     for line in chart.lines:
         if line.band:
             yield Markup('<path class="band {}" d="{}"/>').format(line.look, _band(line.band, top))
     for line in chart.lines:
         yield Markup('<path class="line {}" d="{}"/>').format(line.look, _steps(line.values, top))
     for level in levels:
-        yield Markup('<path class="level" d="M0 {}H1000"/>').format(_n(_y(level.value, top)))
+        yield Markup('<path class="level" d="M0 {}H{}"/>').format(_y(level.value, _HEIGHT / top), spans)
     for place, look in axis.marks:
-        yield Markup('<path class="mark {}" d="M{} 0V100"/>').format(look, _n(place * _WIDTH))
-    spans = len(chart.never)
-    nevers = "".join(f"M{_n((n + 0.5) * _WIDTH / spans)} 0v12" for n, count in enumerate(chart.never) if count)
+        yield Markup('<path class="mark {}" d="M{:.2f} 0V1000"/>').format(look, place * spans)
+    nevers = "".join(f"M{place}.5 0v120" for place, count in enumerate(chart.never) if count)
     if nevers:
         yield Markup('<path class="never" d="{}"/>').format(nevers)
 
 
 def _steps(values: Sequence[Value], top: float) -> str:
-    parts, drawing, width = [], False, _WIDTH / max(len(values), 1)
+    parts, pen, scale = [], "M", _HEIGHT / top
     for place, value in enumerate(values):
         if value is None:
-            drawing = False
-            continue
-        parts.append(f"{'L' if drawing else 'M'}{_n(place * width)} {_n(_y(value, top))}H{_n((place + 1) * width)}")
-        drawing = True
+            pen = "M"
+        else:
+            parts.append(f"{pen}{place} {_y(value, scale)}h1")
+            pen = "L"
     return "".join(parts)
 
 
 def _band(band: Sequence[tuple[float, float] | None], top: float) -> str:
-    width = _WIDTH / len(band)
+    scale = _HEIGHT / top
     return "".join(
-        f"M{_n(place * width)} {_n(_y(each[1], top))}h{_n(width)}V{_n(_y(each[0], top))}h-{_n(width)}z"
-        for place, each in enumerate(band)
-        if each is not None
+        f"M{place} {_y(each[1], scale)}h1V{_y(each[0], scale)}h-1z" for place, each in enumerate(band) if each
     )
 
 
-def _y(value: float, top: float) -> float:
-    return _HEIGHT - min(value / top, 1.0) * _HEIGHT
-
-
-def _n(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
+def _y(value: float, scale: float) -> int:
+    return max(_HEIGHT - int(value * scale), 0)
 
 
 def _data(lines: Sequence[Line]) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from canary.core.incident import Incident, State
 from canary.core.kept import Case, Delivered
-from canary.web.pipeline_view import title_of
+from canary.web.pipeline_view import messages_of, title_of
 from canary.web.words import Words
 
 
@@ -41,9 +41,9 @@ def incident_view(case: Case, t: Words) -> IncidentView:
     speakers = speakers or ([page.lead] if page.lead else [])
     return IncidentView(
         case=case,
-        title=title_of(page),
+        title=title_of(page, speakers),
         state=_state(case),
-        messages=tuple(dict.fromkeys(each.finding.message for each in speakers)),
+        messages=messages_of(speakers),
         seen_by=tuple(dict.fromkeys(f"{each.key.pipeline} / {each.key.probe}" for each in speakers)),
         runs=tuple(dict.fromkeys(each.run_id for each in speakers)),
         timeline=tuple(sorted(_timeline(case, t), key=lambda entry: entry.at)),

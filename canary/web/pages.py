@@ -98,9 +98,13 @@ async def pipeline(request: web.Request) -> web.Response:
 
 async def run(request: web.Request) -> web.Response:
     """Private: the stream of an answer is in it."""
-    snapshot, asked = request.app[SITE].snapshot(), _asked(request, root="../")
-    stored = await _there(request.app[SITE].records.run(_named(request, "run")))
-    return await _page(request, lambda: render("run.html", asked, at=snapshot.at, view=run_view(stored)))
+    site, asked, name = request.app[SITE], _asked(request, root="../"), _named(request, "run")
+    view = site.runs.get(name)
+    if view is None:
+        stored = await _there(site.records.run(name))
+        async with site.rendering:
+            view = site.runs.keep(name, await asyncio.to_thread(run_view, stored))
+    return await _page(request, lambda: render("run.html", asked, at=site.snapshot().at, view=view))
 
 
 async def transcript(request: web.Request) -> web.Response:

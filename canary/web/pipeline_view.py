@@ -10,7 +10,7 @@ from itertools import pairwise
 from canary.alerting.feeling import title
 from canary.analysis.fingerprint import changes
 from canary.core.deploy import Deploy
-from canary.core.incident import Page
+from canary.core.incident import Incident, Page
 from canary.core.kept import RunRow
 from canary.core.measurement import Fingerprint
 from canary.core.span import DAYS, Day, Range, Span, Spread
@@ -176,8 +176,18 @@ def _incidents(pages: Iterable[Page]) -> Iterator[Mark]:
         )
 
 
-def title_of(page: Page) -> str:
-    return title(page.lead.finding) if page.lead else page.id
+def messages_of(incidents: Iterable[Incident]) -> tuple[str, ...]:
+    """What their findings say; of several probes that see the same, what the first one says."""
+    told: dict[tuple[object, ...], str] = {}
+    for each in incidents:
+        told.setdefault((each.key.check, each.finding.reason, each.key.origin, each.key.subject), each.finding.message)
+    return tuple(dict.fromkeys(told.values()))
+
+
+def title_of(page: Page, members: Sequence[Incident] = ()) -> str:
+    """What speaks for the page; of one from before pages had a voice, its first member."""
+    speaker = page.lead or next(iter(members), None)
+    return title(speaker.finding) if speaker else page.id
 
 
 def _deploys(pipeline: Pipeline, deploys: Iterable[Deploy]) -> Iterator[Mark]:

@@ -19,6 +19,7 @@ from canary.core.verdict import Status, Verdict, worst
 from canary.wire.curl import curl
 from canary.wire.kept import run_of
 
+_LONGEST = 4000  # characters of one text; the recording holds all of it
 _CHANNELS: Mapping[type, str] = {
     ReasoningDelta: "reasoning",
     VisibleDelta: "visible",
@@ -30,7 +31,7 @@ _ORDER = (Status.FAIL, Status.WARN, Status.UNKNOWN, Status.PASS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """One text of an answer: reasoning, visible, tool or refusal; `chars`: of all of it."""
+    """The beginning of one text of an answer; `channel`: reasoning, visible, tool call or refusal; `chars`: of all."""
 
     channel: str
     text: str
@@ -59,6 +60,16 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Alike:
+    """Several checks of one request that say the same."""
+
+    name: str
+    status: Status
+    message: str
+    checks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunView:
     """`requests`: from the user down."""
 
@@ -70,6 +81,19 @@ class RunView:
     @property
     def verdicts(self) -> int:
         return sum(len(each.verdicts) for each in self.requests)
+
+    def told(self, every: bool) -> tuple[Alike, ...]:  # a template gives it by place
+        """What the verdicts say, each once; those that pass only where every one is asked for."""
+        alike: dict[tuple[str, Status, str], list[str]] = {}
+        for request in self.requests:
+            for verdict in request.verdicts:
+                if every or verdict.status is not Status.PASS:
+                    checks = alike.setdefault((request.name, verdict.status, verdict.message), [])
+                    checks.append(f"{verdict.check} ({verdict.subject})" if verdict.subject else verdict.check)
+        return tuple(
+            Alike(name=name, status=status, message=message, checks=tuple(checks))
+            for (name, status, message), checks in alike.items()
+        )
 
     @property
     def troubled(self) -> bool:
@@ -121,7 +145,7 @@ def _texts(observation: Observation) -> list[Told]:
         if isinstance(event, ReasoningDelta | VisibleDelta | ToolCallDelta | RefusalDelta):
             found.setdefault(_CHANNELS[type(event)], []).append(event.text)
     texts = {channel: "".join(pieces) for channel, pieces in found.items()}
-    return [Told(channel=channel, text=text, chars=len(text)) for channel, text in texts.items()]
+    return [Told(channel=channel, text=text[: _LONGEST + 1], chars=len(text)) for channel, text in texts.items()]
 
 
 def _repeat(finding: Finding, run: Run) -> str | None:

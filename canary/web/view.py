@@ -20,7 +20,7 @@ from canary.core.snapshot import Latest, Snapshot
 from canary.core.spec import Hop, Pipeline
 from canary.core.verdict import Status, Verdict, worst
 from canary.web.metrics import headroom, reasoning_share
-from canary.web.pipeline_view import title_of
+from canary.web.pipeline_view import messages_of, title_of
 
 NEVER_S = math.inf
 
@@ -200,8 +200,8 @@ def _open(page: Page, incidents: Iterable[Incident]) -> Open:
     members = [incident for incident in incidents if incident.id in page.members]
     return Open(
         page=page,
-        title=title_of(page),
-        messages=tuple(dict.fromkeys(member.finding.message for member in members)),
+        title=title_of(page, members),
+        messages=messages_of(members),
         seen_by=tuple(dict.fromkeys(f"{member.key.pipeline} / {member.key.probe}" for member in members)),
         recovering=bool(members) and all(member.state is State.RECOVERING for member in members),
     )

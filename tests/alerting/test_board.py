@@ -31,6 +31,7 @@ from tests.fakes.boards import (
         ("well", ("operational",) * 3, True),
         ("never asked", ("operational",) * 3, False),
         ("cannot be told", ("operational",) * 3, False),
+        ("told too long ago", ("operational",) * 3, False),
         ("blind", ("operational",) * 3, False),
         ("down", ("major_outage",) * 3, True),
         ("slow", ("partial_outage",) * 3, True),
@@ -51,6 +52,10 @@ def test_components(state, levels, told):
     assert tuple(each.level.value for each in board.components) == levels
     assert board.told is told
     assert [each.name for each in board.components] == ["chat", "edge", "vllm"]
+
+
+def test_each_component_says_whether_it_is_told():
+    assert [each.told for each in STATES["told too long ago"].components] == [False, False, True]
 
 
 def test_ids_are_stable_and_differ():

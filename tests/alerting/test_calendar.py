@@ -3,7 +3,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from canary.alerting.calendar import open_until, trigger_of
+from canary.alerting.calendar import occurrences, open_until, trigger_of
 from canary.core.schedule import Cron, Once, Recurring
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -147,3 +147,37 @@ def berlin(day, clock, *, fold=0, month=3):
 def test_open_until(window, now, until):
     found = open_until(window, now)
     assert (found and found.astimezone(UTC)) == (until and until.astimezone(UTC))
+
+
+def spans(window, now, *, days=2.0, most=3):
+    """Starts and ends, in hours from MONDAY."""
+    found = occurrences(window, now, now + timedelta(days=days), most)
+    return [((one.starts_at - MONDAY) / HOUR, (one.ends_at - MONDAY) / HOUR) for one in found]
+
+
+HOUR = timedelta(hours=1)
+NIGHTLY = Recurring(cron=Cron(expression="0 3 * * *"), duration_s=3600.0)
+LONG = Recurring(cron=Cron(expression="0 3 * * *"), duration_s=90_000.0)  # 25 hours: each begins before the other ends
+ONCE = Once(starts_at=MONDAY + HOUR, ends_at=MONDAY + 2 * HOUR)
+
+
+@pytest.mark.parametrize(
+    ("window", "now", "expected"),
+    [
+        pytest.param(ONCE, MONDAY, [(1.0, 2.0)], id="to come"),
+        pytest.param(ONCE, MONDAY + 1.5 * HOUR, [(1.0, 2.0)], id="open"),
+        pytest.param(ONCE, MONDAY + 2 * HOUR, [], id="over"),
+        pytest.param(ONCE, MONDAY - timedelta(days=3), [], id="too far ahead"),
+        pytest.param(NIGHTLY, MONDAY, [(15.0, 16.0), (39.0, 40.0)], id="the next ones"),
+        pytest.param(NIGHTLY, MONDAY + 15.5 * HOUR, [(15.0, 16.0), (39.0, 40.0), (63.0, 64.0)], id="the open one too"),
+        pytest.param(NIGHTLY, MONDAY + 15 * HOUR, [(15.0, 16.0), (39.0, 40.0)], id="just begun"),
+        pytest.param(NIGHTLY, MONDAY + 16 * HOUR, [(39.0, 40.0), (63.0, 64.0)], id="just over"),
+        pytest.param(LONG, MONDAY, [(-9.0, 16.0), (15.0, 40.0), (39.0, 64.0)], id="longer than its interval"),
+    ],
+)
+def test_occurrences(window, now, expected):
+    assert spans(window, now) == expected
+
+
+def test_no_more_occurrences_than_asked_for():
+    assert len(spans(Recurring(cron=Cron(expression="* * * * *"), duration_s=30.0), MONDAY, days=400, most=4)) == 4

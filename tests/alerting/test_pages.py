@@ -34,6 +34,15 @@ def test_an_old_page_is_left_as_it_is():
     assert regroup((over,), (), rules(), NOW + timedelta(hours=5)) == (over,)
 
 
+def test_a_page_that_opens_again_remembers_when_it_began():
+    world = World()
+    often(world, "FFPP")
+    began = world.page.began_at
+    assert began == world.page.opened_at
+    often(world, "FF", every_s=700.0)
+    assert world.page.began_at == began < world.page.opened_at
+
+
 def test_what_a_receiver_heard_of_an_earlier_opening_does_not_count():
     """The second opening escalates half an hour after itself, not after the first."""
     escalating = policy(escalate_after_s=1800.0, escalate_to="boss")

@@ -37,6 +37,7 @@ def example_env() -> dict[str, str]:
         "ALERTMANAGER_TOKEN",
         "HOOK_SECRET",
         "CANARY_TOKEN",
+        "STATUSPAGE_KEY",
     )
     urls = ("SLACK_WEBHOOK", "HOOK_URL", "APPRISE_URL", "HEARTBEAT_URL")
     return dict.fromkeys(names, SECRET) | dict.fromkeys(urls, f"https://{SECRET}.example.com/x")

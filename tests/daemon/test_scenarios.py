@@ -238,7 +238,6 @@ async def _tried(dispatcher):
     await sent.wait()
 
 
-@pytest.mark.xfail(strict=True, reason="Archive.unsaved counts what is just being written")
 async def test_nobody_hears_of_what_is_just_being_written(parts, plan_of, hook):
     """Killed in between, nobody else would know of the page."""
     gates = []

@@ -1,5 +1,7 @@
 """What becomes of runs, conclusions and marks while the store is away. Over a real SQLite."""
 
+import asyncio
+
 import pytest
 
 from canary.core.conclusion import Conclusion
@@ -48,12 +50,45 @@ async def test_whatever_the_trouble_nothing_is_lost_and_the_order_stays(archive,
     assert (said[1:], archive.trouble, list(archive.backlog)) == ([None], None, [])
 
 
-async def test_the_next_save_catches_up_too(archive, store):
-    store.away = "locked"
+async def test_nobody_waits_for_a_store_that_is_known_to_be_away(archive, store):
+    """Else each run and each page would wait for a server that hangs."""
+    store.away = "unreachable"
     await archive.save(entry(1))
+    asked = len(store.calls)
+    assert not await archive.save(entry(2))
+    assert await archive.history(("chat", "heavy")) == {}
+    assert await archive.due(NOON, 10) is None
+    await archive.mark("n1", Mark(at=NOON, sent=Sent()))
+    await archive.postpone("n2", NOON, "down")
+    assert len(store.calls) == asked
     store.away = None
-    assert await archive.save(entry(2))
+    assert await archive.catch_up()
     assert await ids(store) == ["run1", "run2"]
+    assert await archive.save(entry(3))
+
+
+async def test_a_store_that_comes_back_empty_is_told_what_is_open(store, said, tmp_path):
+    """Deleted, or replaced by what was never this one's: the tables are made, and what we know is in them."""
+    archive = Archive(store=store, remembered=lambda: conclusion_of("run1"), changed=said.append)
+    await archive.save(entry(1, conclusion_of("run1")))
+    for file in tmp_path.glob("canary.db*"):
+        file.unlink()
+    assert not await archive.save(entry(2)), "what no file with a name holds is not stored"
+    assert await archive.catch_up()
+    assert await ids(store) == ["run2"]
+    assert len(await store.incidents()) == 1
+    assert [row.notification.id for row in await store.due(NOON, 10)] == ["n1"]
+    (away, back) = said
+    assert (away.endswith("was deleted or replaced while it was in use"), back) == (True, None)
+
+
+async def test_an_unknown_error_is_the_stores_where_nothing_else_works_either(archive, store, said):
+    """Tables that somebody dropped: no run is to blame for that, and none is given up."""
+    async with store.real.database.writing() as connection:
+        await connection.exec_driver_sql("DROP TABLE outbox")
+    assert not await archive.save(entry(1, conclusion_of("run1")))
+    assert [each.run.id for each in archive.backlog] == ["run1"]
+    assert len(said) == 1
 
 
 async def test_a_mark_of_what_was_told_meanwhile_is_written_with_it(archive, store):
@@ -127,3 +162,23 @@ async def test_it_is_bounded_in_bytes_too_but_the_newest_run_stays(archive, stor
 async def test_time_alone_has_conclusions_too(archive, store):
     await archive.save(Entry(conclusion=Conclusion(notifications=(notification_of("n7"),))))
     assert [row.notification.id for row in await store.due(NOON, 10)] == ["n7"]
+
+
+async def test_whoever_is_cancelled_waits_for_the_end_of_the_transaction(archive):
+    """The connection of one that was broken off may never close: then the process would not end."""
+    begun, gate, ended = asyncio.Event(), asyncio.Event(), []
+
+    async def transaction():
+        begun.set()
+        await gate.wait()
+        ended.append("committed")
+
+    asking = asyncio.create_task(archive.asked(transaction()))
+    await begun.wait()
+    asking.cancel()
+    await asyncio.wait([asking], timeout=0.01)
+    assert not asking.done()
+    gate.set()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert ended == ["committed"]

@@ -26,6 +26,7 @@ class Receivers:
             told=lambda notification, sending, why: self.told.append((notification.id, sending, why)),
             failed=self.failures.append,
             now=lambda: time.wall,
+            steady=lambda: time.steady_s,
         )
 
     async def _deliver(self, notification, handle):
@@ -161,6 +162,7 @@ async def test_a_dead_store_silences_nobody_and_says_so(receivers, store, time):
         "History could not be written (the database is unreachable), so this may be told twice.",
     )
     store.away = None
+    await receivers.dispatcher.archive.catch_up()
     await receivers.dispatcher.flush()
     assert receivers.names == ["n1"]
     (row,) = await store.deliveries("p1")
@@ -175,10 +177,69 @@ async def test_a_store_that_reads_but_cannot_mark_does_not_page_for_ever(receive
         time.go(60.0)
     assert receivers.names == ["n1"]
     store.away = None
+    await receivers.dispatcher.archive.catch_up()
     await receivers.dispatcher.flush()
     (row,) = await store.deliveries("p1")
     assert row.sent_at is not None
     assert receivers.names == ["n1"]
+
+
+HOUR = 3600.0
+
+
+@pytest.mark.parametrize("jump_s", [HOUR, -HOUR, -48 * HOUR], ids=str)
+async def test_a_wall_clock_that_is_set_holds_no_page_and_gives_none_up(receivers, time, jump_s):
+    await receivers.decide(told("n1", time))
+    receivers.answers["slack"] = [RetryLater(why="down"), RetryLater(why="down")]
+    await receivers.dispatcher.flush()
+    time.set_wall(jump_s)
+    await receivers.decide(told("n2", time, page="p2"), told("n3", time, page="p3", receiver="pd"))
+    await receivers.dispatcher.flush()
+    assert receivers.names == ["n3"], "the one that refused is left alone for as long as before"
+    time.go(7.0)
+    await receivers.dispatcher.flush()
+    time.go(20.0)
+    await receivers.dispatcher.flush()
+    assert sorted(receivers.names) == ["n1", "n2", "n3"]
+
+
+async def test_what_was_decided_first_is_told_first_whatever_the_clock_said(receivers, time):
+    """The end of a page is stamped before its beginning, and the receiver hears of both later."""
+    receivers.answers["slack"] = [RetryLater(why="down")]
+    await receivers.decide(told("opened", time))
+    await receivers.dispatcher.flush()
+    time.set_wall(-HOUR)
+    await receivers.decide(told("resolved", time))
+    time.go(60.0)
+    for _ in range(2):
+        await receivers.dispatcher.flush()
+    assert receivers.names == ["opened", "resolved"]
+
+
+async def test_after_a_restart_a_wait_is_no_longer_than_it_ever_was(receivers, archive, time):
+    """It was to be told in some seconds, by a clock that has been set back by two days since."""
+    receivers.answers["slack"] = [RetryLater(why="down", after_s=10.0)]
+    await receivers.decide(told("n1", time))
+    await receivers.dispatcher.flush()
+    time.set_wall(-48 * HOUR)
+    again = Receivers(Archive(store=archive.store), time)
+    await again.decide(told("n2", time, page="p2"))
+    await again.dispatcher.flush()
+    assert again.names == ["n2"]
+    time.go(HOUR + 2)
+    await again.dispatcher.flush()
+    assert again.names == ["n2", "n1"]
+
+
+async def test_a_machine_that_slept_for_two_days_has_not_tried_for_a_day(receivers, store, time):
+    await receivers.decide(told("n1", time))
+    time.set_wall(48 * HOUR)
+    receivers.answers["slack"] = [RetryLater(why="no network yet")]
+    await receivers.dispatcher.flush()
+    time.go(10.0)
+    await receivers.dispatcher.flush()
+    assert receivers.names == ["n1"]
+    assert await store.dead_letters() == ()
 
 
 async def test_a_page_of_before_the_store_went_away_is_told_from_memory(receivers, store, time):
@@ -205,7 +266,8 @@ async def test_the_loop_wakes_when_something_is_decided(receivers, time):
     await receivers.decide(told("n1", time))
     async with asyncio.timeout(10):
         await taken.wait()
-    loop.cancel()
+    receivers.dispatcher.close()
+    await loop
     assert receivers.names == ["n1"]
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from canary.core.finding import Finding, Severity
-from canary.core.observation import Completed, ConnectFailed, Phase
+from canary.core.observation import Completed, ConnectFailed, DeadlineExceeded, Phase
 from canary.core.run import Run
 from canary.core.service import OwnNetwork
 from canary.core.verdict import Status
@@ -85,6 +85,37 @@ async def test_what_failed_while_our_network_was_down_is_nobodys_fault(unused_tc
 async def test_while_our_network_works_the_target_is_to_blame(somebody):
     run = run_of(result("a", ELSEWHERE, DOWN), findings=(finding("a"),))
     assert await guarded(run, OwnNetwork(address=somebody)) is run
+
+
+def late(run_result, lag_s):
+    return replace(run_result, measurement=replace(run_result.measurement, loop_lag_s=lag_s))
+
+
+@pytest.mark.parametrize(
+    ("end", "lag_s", "reason"),
+    [
+        pytest.param(DeadlineExceeded(at=20.0, phase=Phase.BODY), 15.0, "prober_fault", id="stopped for most of it"),
+        pytest.param(DeadlineExceeded(at=20.0, phase=Phase.BODY), 1.5, "r", id="a moment too late changes nothing"),
+        pytest.param(ConnectFailed(at=20.0, phase=Phase.CONNECT), 15.0, "prober_fault", id="no connection in time"),
+        pytest.param(ConnectFailed(at=0.01, phase=Phase.CONNECT), 0.02, "r", id="refused at once, on a busy machine"),
+        pytest.param(Completed(at=20.0), 15.0, "r", id="it ended by itself"),
+    ],
+)
+async def test_what_ended_by_time_while_we_were_away_is_nobodys_fault(end, lag_s, reason):
+    run = run_of(late(result("a", HERE, end), lag_s), findings=(finding("a"),))
+    judged = await guarded(run, None)
+    assert [v.reason for r in judged.results for v in r.verdicts] == [reason]
+    assert len(judged.findings) == (reason == "r")
+
+
+async def test_of_a_run_during_which_the_machine_was_suspended_nothing_is_known():
+    """Its silences are shorter than they were, so that it passed says as little."""
+    passed = result("a", HERE, Completed(at=1.0), Status.PASS)
+    run = run_of(passed, result("b", HERE, DOWN), findings=(finding("b"),))
+    judged = await guarded(run, None, slept_s=7200.0)
+    assert {(v.status, v.reason) for r in judged.results for v in r.verdicts} == {(Status.UNKNOWN, "prober_fault")}
+    assert judged.results[0].verdicts[0].message == "this machine was suspended for 2 h during the run"
+    assert judged.findings == ()
 
 
 async def test_without_an_address_it_is_trusted():

@@ -12,7 +12,7 @@ class Away:
     """
 
     def __init__(self, store):
-        self._store = store
+        self.real = store
         self.away = None
         self.reads = False
         self.breaks = []
@@ -25,6 +25,6 @@ class Away:
                 raise StoreError(StoreTrouble(self.away), f"the database is {self.away}")
             if self.breaks and name not in _READS and (error := self.breaks.pop(0)):
                 raise error
-            return await getattr(self._store, name)(*args, **kwargs)
+            return await getattr(self.real, name)(*args, **kwargs)
 
         return call

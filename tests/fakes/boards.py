@@ -25,7 +25,7 @@ def ago(**span):
     return NOW - timedelta(**span)
 
 
-def latest(hop, status=Status.PASS, name="chat"):
+def latest(hop, status=Status.PASS, name="chat", at=NOW):
     verdict = Verdict(check="reachable", status=status, reason="r", message="m")
     return Latest(
         pipeline=name,
@@ -33,7 +33,7 @@ def latest(hop, status=Status.PASS, name="chat"):
         hop=hop,
         variant="plain",
         run_id="r1",
-        at=NOW,
+        at=at,
         measurement=result_of().measurement,
         verdicts=(verdict,),
     )
@@ -114,6 +114,7 @@ STATES = {
     "nothing to watch": shown(pipelines=()),
     "well": shown(),
     "never asked": shown(latest=()),
+    "told too long ago": shown(latest=(latest("edge", at=ago(minutes=26)), latest("vllm", at=ago(minutes=24)))),
     "cannot be told": shown(latest=(latest("edge", Status.UNKNOWN), latest("vllm"))),
     "down": shown(pages=(page_of(DOWN),), incidents=(DOWN,)),
     "slow": shown(pages=(page_of(SLOW),), incidents=(SLOW,)),

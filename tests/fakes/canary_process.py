@@ -150,15 +150,15 @@ class Process:
     def until(self, condition, *, within_s=LIMIT_S):
         """Looks again at each line of the log; fails where it never holds, or the process ends before."""
         with self._changed:
-            held = self._changed.wait_for(lambda: condition() or self.ended, within_s)
-            assert held and condition(), [*self.said, *self.events[-6:]]
+            self._changed.wait_for(lambda: condition() or self.ended, within_s)
+            assert condition(), [*self.said, *self.events[-6:]]
 
     def named(self, event):
         return [each for each in self.events if each["event"].startswith(event)]
 
     @property
     def runs(self):
-        return self.named("run")
+        return [each for each in self.events if each["event"] == "run"]
 
     @property
     def stored(self):

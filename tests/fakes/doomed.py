@@ -93,7 +93,8 @@ async def live(job, plan, doom):
         await running.recall()
         moved = _watched(running.dispatcher)
         doom.armed = True
-        telling = asyncio.create_task(_always(running.dispatcher))
+        over = asyncio.Event()
+        telling = asyncio.create_task(_always(running.dispatcher, over))
         if job.runs:
             async with asyncio.TaskGroup() as group:
                 for pipeline in PIPELINES:
@@ -104,12 +105,13 @@ async def live(job, plan, doom):
             if not await store.queue_depth():
                 break
             await moved.wait()
-        telling.cancel()
+        over.set()
+        await telling  # cancelled within a query, SQLAlchemy may wait for its connection for ever
 
 
-async def _always(dispatcher):
+async def _always(dispatcher, over):
     """Passes at any moment: what may be told at this one is what is asked here."""
-    while True:
+    while not over.is_set():
         await dispatcher.flush()
         await asyncio.sleep(0.001)
 
@@ -132,11 +134,12 @@ def _watched(dispatcher):
 
 
 def life(job, plan):
-    """In the child: never returns."""
+    """In the child: never returns. One that hangs dies of SIGALRM."""
+    signal.alarm(120)
     doom = Doom(job.line)
     threading.settrace(doom)
     sys.settrace(doom)
-    asyncio.run(asyncio.wait_for(live(job, plan, doom), 60))
+    asyncio.run(live(job, plan, doom))
     sys.settrace(None)
     os.write(1, f"{doom.lines}\n".encode())
     os._exit(0)
@@ -159,7 +162,7 @@ def main():
         with os.fdopen(reading) as said:
             lines = said.read()
         _, status = os.waitpid(child, 0)
-        killed = os.WIFSIGNALED(status)
+        killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
         print(json.dumps({"killed": killed, "lines": int(lines or 0), "status": status}), flush=True)
 
 

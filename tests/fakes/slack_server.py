@@ -5,6 +5,7 @@ all blocks together: https://github.com/slackapi/bolt-js/issues/2509. Lengths co
 does, which is never fewer than characters.
 """
 
+import asyncio
 import json
 import re
 from collections import deque
@@ -52,6 +53,7 @@ class SlackServer:
         self.scopes = {"chat:write", "files:write"}
         self.full = False  # no room for files
         self.url = ""
+        self.heard = asyncio.Event()  # the first message is there
 
     @asynccontextmanager
     async def running(self):
@@ -89,6 +91,7 @@ class SlackServer:
             root.thread.append(message)
         else:
             self.posted.append(message)
+            self.heard.set()
         if self.lost:
             self.lost -= 1
             request.transport.abort()

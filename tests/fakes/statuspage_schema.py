@@ -28,7 +28,7 @@ def many(items):
 
 
 PAGE = closed({"id": ID, "name": TEXT, "url": URL, "time_zone": {"const": "Etc/UTC"}, "updated_at": TIME})
-STATUS = closed({"indicator": {"enum": ["none", "minor", "major", "critical", "maintenance"]}, "description": TEXT})
+STATUS = closed({"indicator": {"enum": ["none", "minor", "major", "critical"]}, "description": TEXT})
 COMPONENT = closed(
     {
         "id": ID,
@@ -100,7 +100,7 @@ INCIDENT = event(
 )
 UNRESOLVED = INCIDENT | {"properties": INCIDENT["properties"] | {"resolved_at": NULL}}
 MAINTENANCE = event(
-    ["scheduled", "in_progress", "verifying", "completed"], ["maintenance"], scheduled_for=TIME, scheduled_until=TIME
+    ["scheduled", "in_progress", "verifying", "completed"], ["none"], scheduled_for=TIME, scheduled_until=TIME
 )
 
 

@@ -89,7 +89,7 @@ def incident_of(incident_id="i1", state=State.FIRING, since=NOON, run_id="r1"):
     )
 
 
-def page_of(page_id="p1", opened_at=NOON, resolved_at=None, members=("i1",)):
+def page_of(page_id="p1", opened_at=NOON, resolved_at=None, members=("i1",), **more):
     return Page(
         id=page_id,
         cause="c1",
@@ -99,6 +99,7 @@ def page_of(page_id="p1", opened_at=NOON, resolved_at=None, members=("i1",)):
         resolved_at=resolved_at,
         changes=(opened_at,),
         told=(Told(receiver="slack", at=opened_at, reason="opened"),),
+        **more,
     )
 
 

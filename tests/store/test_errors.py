@@ -29,7 +29,7 @@ def from_server(code):
     ("error", "expected"),
     [
         pytest.param(from_sqlite("SQLITE_FULL"), StoreTrouble.FULL, id="full"),
-        pytest.param(from_sqlite("SQLITE_IOERR_WRITE"), StoreTrouble.FULL, id="a file size limit"),
+        pytest.param(from_sqlite("SQLITE_IOERR_WRITE"), StoreTrouble.READ_ONLY, id="a file size limit"),
         pytest.param(from_sqlite("SQLITE_IOERR_FSYNC"), StoreTrouble.UNREACHABLE, id="a disk that fails"),
         pytest.param(from_sqlite("SQLITE_READONLY_DIRECTORY"), StoreTrouble.READ_ONLY, id="an extended code"),
         pytest.param(from_sqlite("SQLITE_BUSY_SNAPSHOT"), StoreTrouble.LOCKED, id="busy"),

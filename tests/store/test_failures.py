@@ -4,6 +4,7 @@ import asyncio
 import os
 import sqlite3
 import stat
+import threading
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -148,6 +149,18 @@ async def test_what_is_no_database_is_left_alone(sqlite, make, kind):
                 pytest.fail("opened")
         assert caught.value.kind is kind
     assert path.stat().st_size == before.st_size
+
+
+def test_what_cannot_be_opened_leaves_no_thread_behind(tmp_path):
+    """It would speak to a loop that is closed, and say so on stderr."""
+
+    async def opened():
+        async with open_store(Storage(url=Secret(f"sqlite:///{tmp_path}"))):
+            pytest.fail("opened")
+
+    with pytest.raises(StoreError, match="cannot be reached"):
+        asyncio.run(opened())
+    assert [thread.name for thread in threading.enumerate() if "_connection_worker_thread" in thread.name] == []
 
 
 async def test_a_file_where_the_folder_should_be(tmp_path):

@@ -58,7 +58,9 @@ async def test_connections_that_the_server_closes(server):
         ),
         pytest.param(lambda url: url + "?sslmode=require", StoreTrouble.UNREACHABLE, id="no TLS there"),
         pytest.param(
-            lambda url: url + "?sslmode=verify-full&sslrootcert=/nowhere.pem", StoreTrouble.UNREACHABLE, id="no such file"
+            lambda url: url + "?sslmode=verify-full&sslrootcert=/nowhere.pem",
+            StoreTrouble.UNREACHABLE,
+            id="no such file",
         ),
         pytest.param(lambda url: url + "?sslmode=bogus", StoreTrouble.OTHER, id="no such mode"),
         pytest.param(lambda url: url + "?colour=blue", StoreTrouble.OTHER, id="no such option"),

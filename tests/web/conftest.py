@@ -64,7 +64,15 @@ RECORDS = Records(days=_nothing, spans=_nothing, pages=_nothing, runs=_nothing, 
 
 @asynccontextmanager
 async def running(
-    snapshot=None, *, host="127.0.0.1", token=None, public_url=None, answer=None, grace_s=1.0, status_page=None
+    snapshot=None,
+    *,
+    host="127.0.0.1",
+    token=None,
+    public_url=None,
+    answer=None,
+    grace_s=1.0,
+    status_page=None,
+    records=RECORDS,
 ):
     """By default of one pipeline whose page `a1b2` is open, and of which no run is kept."""
     listen = Listen(host=host, port=0, token=token and Secret(token), public_url=public_url)
@@ -79,7 +87,7 @@ async def running(
         actions=recorder.actions(),
         listen=listen,
         chronicle=chronicle,
-        records=RECORDS,
+        records=records,
         clock=lambda: site.now,
     )
     async with (

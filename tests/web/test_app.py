@@ -24,7 +24,9 @@ def test_every_route_has_its_request():
 async def test_not_ready(site, token, host, with_token, told):
     async with site(host=host, token=None if host == "127.0.0.1" else token) as running:
         listen = running.snapshot.plan.service.listen
-        running.snapshot = snapshot(listen=listen, readiness=Readiness(problems=("the schedule is late",), notes=("kept back",)))
+        running.snapshot = snapshot(
+            listen=listen, readiness=Readiness(problems=("the schedule is late",), notes=("kept back",))
+        )
         status, _, body = await ask(running, "/-/ready", headers=GIVEN["right"][0] if with_token else {})
         expected = {"ready": False} | ({"problems": ["the schedule is late"], "notes": ["kept back"]} if told else {})
         assert (status, json.loads(body)) == (503, expected)

@@ -4,7 +4,7 @@ import pytest
 
 from canary.core.finding import Severity
 from canary.core.route import Match
-from canary.web.bodies import AckBody, BodyError, DeployBody, SilenceBody, match_of, read
+from canary.web.bodies import AckBody, BodyError, DeployBody, NoteBody, OverrideBody, SilenceBody, match_of, read
 
 
 def problems(model, raw):
@@ -38,6 +38,27 @@ def test_what_a_silence_fits(given, match):
     ("model", "raw", "says"),
     [
         pytest.param(DeployBody, b"", "text: Field required", id="nothing"),
+        pytest.param(NoteBody, {"text": "a\nb"}, "text: Value error, must be one line of printable text", id="lines"),
+        pytest.param(NoteBody, {"text": "x" * 1001}, "text: String should have at most 1000 characters", id="long"),
+        pytest.param(
+            OverrideBody,
+            {"page": "p", "pipeline": "c", "status": "operational", "for": "1h"},
+            "body: Value error, name a page or a pipeline, one of both",
+            id="both",
+        ),
+        pytest.param(
+            OverrideBody,
+            {"status": "operational", "for": "1h"},
+            "body: Value error, name a page or a pipeline, one of both",
+            id="neither",
+        ),
+        pytest.param(
+            OverrideBody,
+            {"page": "p", "status": "fine", "for": "1h"},
+            "status: Value error, must be one of operational, under_maintenance, degraded_performance, partial_outage, "
+            "major_outage, not 'fine'",
+            id="no level",
+        ),
         pytest.param(DeployBody, b"{", "body: Invalid JSON", id="no JSON"),
         pytest.param(DeployBody, b"[" * 100_000, "body: Invalid JSON", id="deep"),
         pytest.param(DeployBody, b"\xff", "body: Invalid JSON", id="no UTF-8"),

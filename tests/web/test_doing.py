@@ -5,7 +5,8 @@ import pytest
 
 from canary.core.finding import Severity
 from canary.core.route import Match
-from canary.web.actions import Deploy, Hush, Refusal, Refused
+from canary.core.status import Level
+from canary.web.actions import Deploy, Hush, Refusal, Refused, Word
 from canary.web.doing import MAX_BODY_BYTES, STATUS_OF
 from tests.fakes.routes import ASKED, ask
 
@@ -32,6 +33,13 @@ from tests.fakes.routes import ASKED, ask
             id="silence",
         ),
         pytest.param("/-/silence/{id}", ("unsilence", "s1"), id="unsilence"),
+        pytest.param("/-/note/{page}", ("note", "a1b2", "We have found the cause.", "kim"), id="note"),
+        pytest.param(
+            "/-/override",
+            ("override", Word(level=Level.PARTIAL, duration_s=7200.0, author="api", pipeline="chat")),
+            id="override",
+        ),
+        pytest.param("/-/override/{id}", ("unoverride", "o1"), id="unoverride"),
     ],
 )
 async def test_what_an_action_is_asked(site, path, asked):

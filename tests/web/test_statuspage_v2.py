@@ -37,7 +37,7 @@ def test_the_schemas_can_fail(path):
         ("down", "critical", "Major Service Outage"),
         ("slow", "major", "Partial System Outage"),
         ("not felt", "minor", "Partially Degraded Service"),
-        ("maintenance", "maintenance", "Service Under Maintenance"),
+        ("maintenance", "none", "Service Under Maintenance"),
         ("down in maintenance", "critical", "Major Service Outage"),
         ("overridden", "major", "Partial System Outage"),
         ("over", "none", "All Systems Operational"),

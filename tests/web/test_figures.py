@@ -1,0 +1,63 @@
+from datetime import timedelta
+
+import pytest
+
+from canary.web.figures import clock, length, moment, percent, plain, prose, seconds
+from tests.fakes.snapshots import NOW
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        pytest.param("배포 → ok", "배포 → ok", id="any language"),
+        pytest.param("a\nb\x00c", "a\ufffdb\ufffdc", id="control characters"),
+        pytest.param("\u202eab\ud800", "\ufffdab\ufffd", id="direction, half a pair"),
+        pytest.param("x" * 401, "x" * 400 + "…", id="long"),
+        pytest.param("x" * 400, "x" * 400, id="just not long"),
+    ],
+)
+def test_plain(text, shown):
+    assert plain(text) == shown
+
+
+def test_prose_keeps_its_lines():
+    assert prose("a\n\tb\x1b[2J\u202e") == "a\n\tb\ufffd[2J\ufffd"
+    assert prose("abc", 2) == "ab…"
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [
+        pytest.param(None, "\N{EN DASH}", id="not known"),
+        pytest.param(0.0, "0 %", id="none"),
+        pytest.param(0.734, "73 %", id="some"),
+        pytest.param(0.9999, "99.99 %", id="not all"),
+        pytest.param(0.99999, "99.99 %", id="never rounded up to all"),
+        pytest.param(1.0, "100 %", id="all"),
+    ],
+)
+def test_percent(share, shown):
+    assert percent(share) == shown
+
+
+def test_seconds_that_are_not_known():
+    assert (seconds(None), seconds(1.5)) == ("\N{EN DASH}", "1.50 s")
+
+
+@pytest.mark.parametrize(
+    ("span", "shown"),
+    [
+        pytest.param({"seconds": 59}, "< 1 min", id="short"),
+        pytest.param({"minutes": 12, "seconds": 40}, "12 min", id="minutes"),
+        pytest.param({"hours": 5, "minutes": 2}, "5 h 2 min", id="hours"),
+        pytest.param({"days": 3, "hours": 4}, "3 d 4 h", id="days"),
+    ],
+)
+def test_length(span, shown):
+    assert length(NOW - timedelta(**span), NOW) == shown
+
+
+def test_times():
+    assert moment(NOW) == "2026-01-31 12:00:00 UTC"
+    assert clock(NOW - timedelta(hours=1), NOW) == "11:00:00 UTC"
+    assert clock(NOW - timedelta(hours=13), NOW) == "2026-01-30 23:00 UTC"
