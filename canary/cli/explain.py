@@ -136,7 +136,7 @@ async def _found(store: Store, what: str, known: Known, rules: Rules, moment: da
 
 def _one(prefix: str, among: Iterable[_Known]) -> _Known | None:
     """The only one whose id begins so. Raises UsageError where there are several."""
-    found = [each for each in among if each.id.startswith(prefix)]
+    found = [each for each in among if prefix and each.id.startswith(prefix)]  # nothing is an unset variable
     if len(found) > 1:
         msg = f"{prefix!r} is not unique: {', '.join(each.id for each in found)}"
         raise UsageError(msg)

@@ -121,7 +121,7 @@ def end(
 
 
 def _one(silences: Iterable[Silence], prefix: str) -> Silence:
-    found = [each for each in silences if each.id.startswith(prefix)]
+    found = [each for each in silences if prefix and each.id.startswith(prefix)]  # nothing is an unset variable
     exact = [each for each in found if each.id == prefix]
     if len(exact or found) != 1:
         there = ", ".join(each.id for each in found or silences) or "none"

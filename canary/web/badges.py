@@ -72,8 +72,8 @@ def _width(text: str) -> int:
 
 def _advance(char: str) -> float:
     """In pixels at that size."""
-    if char in "iIl.,:;|!'":
-        return 4.0
+    if char in "iIl.,:;|!' ":
+        return 3.6
     if char in "mwMW@%":
         return 10.5
-    return 7.0 if char.isascii() else float(_SIZE + 1)  # Hangul and Han are as wide as they are high
+    return 6.5 if char.isascii() else float(_SIZE + 1)  # Hangul and Han are as wide as they are high

@@ -55,5 +55,7 @@ def length(began: datetime, until: datetime) -> str:
     minutes = int((until - began).total_seconds() // 60)
     if minutes < 1:
         return "< 1 min"
+    if minutes < 60:
+        return f"{minutes} min"
     days, rest = divmod(minutes, 24 * 60)
     return f"{days} d {rest // 60} h" if days else format_duration(minutes * 60.0)

@@ -45,6 +45,10 @@ class Mark:
     page_id: str | None = None
     severity: str | None = None
 
+    def ends(self, now: datetime) -> datetime:
+        """An incident without an end goes on; anything else is a moment."""
+        return self.until or (now if self.kind == "incident" else self.at)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HopCharts:
@@ -160,7 +164,7 @@ def _reach(spreads: Sequence[Spread | None]) -> list[tuple[float, float] | None]
 def _marks(pipeline: Pipeline, past: Past, axis: Axis, now: datetime) -> Iterator[Mark]:
     """Newest first, the newest so many."""
     found = [*_incidents(past.pages), *_deploys(pipeline, past.deploys), *_versions(pipeline, past.spans)]
-    inside = [each for each in found if (each.until or now) >= axis.starts[0] and each.at <= axis.end]
+    inside = [each for each in found if each.ends(now) >= axis.starts[0] and each.at <= axis.end]
     yield from sorted(inside, key=lambda mark: (mark.at, mark.kind, mark.text), reverse=True)[:_MOST_MARKS]
 
 

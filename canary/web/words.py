@@ -25,7 +25,7 @@ MESSAGES: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "chart_nothing": "no answer in this time",
             "check": "Check",
             "cut_short": "This run was cut short ({why}); nothing follows from it.",
-            "day_bars": "{share} of {count} runs in 90 days without a failure; failures on {days} days of 90, last on {last}.",
+            "day_bars": "{share} of {count} runs in 90 days without a failure; days with one: {days}, last {last}.",
             "day_bars_fine": "{count} runs in 90 days, none with a failure.",
             "day_bars_none": "No run in 90 days.",
             "days_ago": "90 days ago",

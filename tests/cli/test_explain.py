@@ -152,7 +152,8 @@ def test_a_finding_that_may_come(canary, config, concluded):
 @pytest.mark.parametrize(
     ("what", "error"),
     [
-        pytest.param("zzz", "no incident, page or run is 'zzz'", id="nothing"),
+        pytest.param("zzz", "no incident, page or run is 'zzz'", id="nothing of that id"),
+        pytest.param("", "no incident, page or run is ''", id="nothing at all"),
         pytest.param("demo/tiny-budget/budget@vllm", "with a hop of demo: ui, edge, agent", id="hop"),
         pytest.param("demo/tiny-budget/budget", "expected CHECK@HOP", id="no hop"),
         pytest.param("demo/tiny-budget/buget@ui", "there is no check 'buget'", id="check"),

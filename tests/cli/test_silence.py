@@ -7,10 +7,12 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from canary.cli.silence import matched
+from canary.cli.errors import UsageError
+from canary.cli.silence import _one, matched
 from canary.cli.when import now
 from canary.core.finding import Severity
-from canary.core.route import Match
+from canary.core.route import Match, Silence
+from tests.fakes.stored import NOON
 from tests.fakes.stored_runs import filled, storage_at
 
 
@@ -91,12 +93,23 @@ def test_no_silence(canary, store):
     assert "no single silence 'ab' holds now; there are none" in said.err
 
 
-def test_an_end_that_fits_several_ends_none(canary, store):
-    made = [add(canary, store, "--check", "answer", "--for", "1h") for _ in range(2)]
+def test_an_end_that_fits_several_ends_none():
+    silences = [
+        Silence(id=each, match=Match(), starts_at=NOON, ends_at=NOON, author="kim") for each in ("ab1", "ab2", "b")
+    ]
+    assert _one(silences, "b").id == "b"
+    with pytest.raises(UsageError, match="no single silence 'ab' holds now; there are ab1, ab2"):
+        _one(silences, "ab")
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_an_end_of_nothing_ends_none(canary, store, count):
+    """As a shell says it whose variable is not set: also where there is only one."""
+    made = [add(canary, store, "--check", "answer", "--for", "1h") for _ in range(count)]
     said = canary("silence", "end", "", "--storage", store)
     assert said.code == 3
     assert all(each in said.err for each in made)
-    assert len(listed(canary, store)) == 2
+    assert len(listed(canary, store)) == count
 
 
 @pytest.mark.parametrize(

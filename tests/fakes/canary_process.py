@@ -26,6 +26,7 @@ WELL = [
 ILL = [(0.0, b"HTTP/1.1 500 Oops\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"), (0.0, Cut.FIN)]
 NOT_THERE = [(0.0, b"HTTP/1.1 404 No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"), (0.0, Cut.FIN)]
 CHECKS = ["reachable", "complete", "visible_content"]
+AWAY, BACK = "history cannot be written", "history is written again"
 LIMIT_S = 60.0  # for what takes a moment, on a machine that does much else
 
 
@@ -98,7 +99,7 @@ def receiver():
             thread.join()
 
 
-def plan_of(folder, url, *, hook=None, **more):
+def plan_of(folder, url, *, hook=None):
     """A config as a dict: one pipeline of one hop, probed every second. `hook`: who is told."""
     probe = {"use": "quick", "every": "1s", "deadline": "20s", "checks": CHECKS}
     plan = {
@@ -112,7 +113,7 @@ def plan_of(folder, url, *, hook=None, **more):
         (folder / "hook.url").write_text(f"{hook.url}/first")
         plan["receivers"] = [{"name": "hook", "webhook": {"url": "${file:hook.url}"}}]
         plan["routes"] = [{"receiver": "hook", "fail": "2 of 3", "recover": 2}]
-    return plan | more
+    return plan
 
 
 def write(folder, plan):
@@ -219,3 +220,35 @@ def canary(config, **how):
             process.process.wait()
         process._reader.join()
         process.process.stderr.close()
+
+
+@contextmanager
+def world(tmp_path, **more):
+    """An engine, a receiver, and a config that names them."""
+    with engine() as served, receiver() as hook:
+        yield served, hook, write(tmp_path, plan_of(tmp_path, served.url, hook=hook) | more)
+
+
+def goes_on_without(daemon, served, hook):
+    """While the store is away: runs go on, an incident opens, and people hear of it, with a word about the store."""
+    daemon.until(lambda: daemon.named(AWAY))
+    served.mood.steps = ILL
+    hook.until(lambda: "opened" in hook.reasons)
+    daemon.more_runs(4)
+    assert len(daemon.named(AWAY)) == 1, "it is said once"
+    assert daemon.metric("canary_store_up") == 0
+    status, text = daemon.get("/-/ready")
+    assert (status, "history cannot be written" in text) == (503, True)
+    assert daemon.get("/-/healthy")[0] == 200
+    assert any("History could not be written" in note for note in hook.told[-1]["data"]["message"]["notes"])
+
+
+def comes_back(daemon, served, hook):
+    """The store is there again: all is written, and the end of the incident is told."""
+    daemon.until(lambda: daemon.named(BACK))
+    served.mood.steps = WELL
+    hook.until(lambda: "resolved" in hook.reasons)
+    daemon.more_runs(2)
+    assert (len(daemon.named(AWAY)), len(daemon.named(BACK))) == (1, 1)
+    assert daemon.metric("canary_store_up") == 1
+    assert daemon.get("/-/ready")[0] == 200

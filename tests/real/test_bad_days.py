@@ -10,28 +10,17 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import tempfile
 from contextlib import closing, contextmanager
-from pathlib import Path
 
 import pytest
 
-from tests.fakes.canary_process import ILL, WELL, canary, engine, plan_of, receiver, write
-from tests.fakes.postgresql import postgresql
+from tests.fakes.canary_process import AWAY, BACK, ILL, WELL, canary, comes_back, goes_on_without, world
 
 pytestmark = pytest.mark.real
 
-AWAY, BACK = "history cannot be written", "history is written again"
 NO_SPECIAL_RIGHTS = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")  # root that minds file modes
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 before = NO_SPECIAL_RIGHTS if os.geteuid() == 0 else ()
-
-
-@contextmanager
-def world(tmp_path, **more):
-    """An engine, a receiver, and a config that names them."""
-    with engine() as served, receiver() as hook:
-        yield served, hook, write(tmp_path, plan_of(tmp_path, served.url, hook=hook, **more))
 
 
 def database(tmp_path):
@@ -45,31 +34,6 @@ def kept(path):
         runs = {run for (run,) in db.execute("SELECT id FROM runs")}
         told = db.execute("SELECT json_extract(body, '$.reason'), state FROM outbox ORDER BY id").fetchall()
     return runs, told
-
-
-def goes_on_without(daemon, served, hook):
-    """While the store is away: runs go on, an incident opens, and people hear of it, with a word about the store."""
-    daemon.until(lambda: daemon.named(AWAY))
-    served.mood.steps = ILL
-    hook.until(lambda: "opened" in hook.reasons)
-    daemon.more_runs(4)
-    assert len(daemon.named(AWAY)) == 1, "it is said once"
-    assert daemon.metric("canary_store_up") == 0
-    status, text = daemon.get("/-/ready")
-    assert (status, "history cannot be written" in text) == (503, True)
-    assert daemon.get("/-/healthy")[0] == 200
-    assert any("History could not be written" in note for note in hook.told[-1]["data"]["message"]["notes"])
-
-
-def comes_back(daemon, served, hook):
-    """The store is there again: all is written, and the end of the incident is told."""
-    daemon.until(lambda: daemon.named(BACK))
-    served.mood.steps = WELL
-    hook.until(lambda: "resolved" in hook.reasons)
-    daemon.more_runs(2)
-    assert (len(daemon.named(AWAY)), len(daemon.named(BACK))) == (1, 1)
-    assert daemon.metric("canary_store_up") == 1
-    assert daemon.get("/-/ready")[0] == 200
 
 
 def leaves_all_behind(daemon, hook, path):
@@ -139,7 +103,7 @@ def test_a_folder_that_must_not_be_written_to_at_start(tmp_path):
 
 
 def test_a_folder_that_becomes_read_only_takes_what_is_open_already(tmp_path):
-    """Modes are asked when a file is opened, and ours are. What is stored stays, and the next start says what is wrong."""
+    """Modes are asked when a file is opened, and ours are open. The next start says what is wrong."""
     with world(tmp_path) as (_, _, config):
         folder = tmp_path / "data"
         with canary(config, before=before) as daemon:
@@ -209,27 +173,3 @@ def test_a_database_that_is_deleted_under_it(tmp_path, instead):
             served.mood.steps = WELL
             hook.until(lambda: "resolved" in hook.reasons)
     assert hook.reasons == ["opened", "resolved"], "what was open is remembered, and told once"
-
-
-def test_postgresql_that_stops_and_starts_again(tmp_path):
-    with postgresql() as server:
-        url = server.url(server.new_database())
-        (tmp_path / "url").write_text(url)
-        with (
-            world(tmp_path, storage={"url": "${file:url}"}) as (served, hook, config),
-            canary(config) as daemon,
-        ):
-            daemon.more_runs(2)
-            server.stop()
-            goes_on_without(daemon, served, hook)
-            assert server.password not in str(daemon.events)
-            server.start()
-            comes_back(daemon, served, hook)
-            daemon.send(signal.SIGTERM)
-            assert daemon.wait() == 0
-            server.expect(url, [run["run"] for run in daemon.runs])
-    assert hook.reasons == ["opened", "resolved"]
-
-
-def test_postgresql_that_says_nothing_any_more(tmp_path):
-    """A server that hangs, or a network that swallows all: no refusal, no answer."""

@@ -10,6 +10,7 @@ from sqlalchemy import event
 from canary.core.notification import Sent
 from canary.core.secret import Secret
 from canary.core.service import Storage
+from canary.core.span import RANGES
 from canary.core.verdict import Status
 from canary.store import open_store
 from tests.fakes.stored import NOON, NOTHING, after, conclusion_of, fill, run_of
@@ -46,6 +47,10 @@ ASKED = {
     "run": lambda store: store.run("f0000001"),
     "answers of an hour": lambda store: consume(store.answers(NOW - 2 * HOUR, NOW - HOUR)),
     "silences": lambda store: store.silences(NOW),
+    "days": lambda store: store.days(["chat", "other"], NOW - HOUR),
+    "spans": lambda store: store.spans("chat", "heavy", RANGES["24h"].grain, NOW - HOUR),
+    "recent pages": lambda store: store.recent_pages(NOW - HOUR, pipeline="chat"),
+    "case": lambda store: store.case("p1"),
     "deploys": lambda store: store.deploys(NOW),
     "sent": lambda store: store.sent("n1", NOW, Sent()),
 }

@@ -53,7 +53,7 @@ def test_in_words():
     fine, _ = drawn(Counts(passed=288), Counts(passed=288))
     assert (fine.text, fine.share) == ("576 runs in 90 days, none with a failure.", 1.0)
     bad, _ = drawn(Counts(passed=270, failed=18), Counts(passed=280, unknown=8))
-    assert bad.text == "97 % of 576 runs in 90 days without a failure; failures on 1 days of 90, last on 2026-01-30."
+    assert bad.text == "97 % of 576 runs in 90 days without a failure; days with one: 1, last 2026-01-30."
     assert bad.share == pytest.approx(1 - 18 / 568)  # what could not be told counts for neither side
     assert bad.text in bad.svg
 

@@ -48,6 +48,7 @@ def test_seconds_that_are_not_known():
     ("span", "shown"),
     [
         pytest.param({"seconds": 59}, "< 1 min", id="short"),
+        pytest.param({"minutes": 1, "seconds": 1}, "1 min", id="one minute"),
         pytest.param({"minutes": 12, "seconds": 40}, "12 min", id="minutes"),
         pytest.param({"hours": 5, "minutes": 2}, "5 h 2 min", id="hours"),
         pytest.param({"days": 3, "hours": 4}, "3 d 4 h", id="days"),

@@ -146,7 +146,9 @@ async def test_the_page_of_a_pipeline(site, kept):
     tags = await shown(site, snapshot(pipeline()), "/pipelines/chat?range=24h", records=records_of(kept))
     alts = [attributes["aria-label"] for tag, attributes in tags.tags if attributes.get("class") == "plot"]
     assert len(alts) == 3 * 2  # edge, which never answered, and vllm
-    assert any(re.search(r"First visible text\. First visible text: last [\d.]+ m?s, worst", alt) for alt in alts)
+    assert any(
+        re.search(r"First reasoning: last [\d.]+ ms, worst .*; answers without visible text: 1", alt) for alt in alts
+    )
     assert alts[0] == "First visible text. no answer in this time; limit 20.0 s"
     for said in ("Deploy vLLM 0.23", "Incident", "r1", "24h 7d 30d 90d"):
         assert said in tags.words
