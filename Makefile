@@ -10,10 +10,10 @@ type:
 	mypy
 
 test:
-	pytest
+	pytest -n 4 --dist loadgroup
 
 cover:
-	pytest --cov --cov-report=term:skip-covered
+	pytest -n 4 --dist loadgroup --cov --cov-report=term:skip-covered
 
 check: lint type test
 

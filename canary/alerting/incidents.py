@@ -107,7 +107,8 @@ def event_of(incident: Incident, status: Status, policy: Policy, now: datetime) 
 def passed_enough(incident: Incident, policy: Policy, now: datetime) -> bool:
     """Whether it is over. For what fires time counts too, so this can become true without another run."""
     if incident.state in ACTIVE:
-        held = incident.opened_at is None or now - incident.opened_at >= timedelta(seconds=policy.hold_s)
+        since = incident.opened_at
+        held = since is None or not since <= now < since + timedelta(seconds=policy.hold_s)  # the clock may be set back
         return incident.passes >= policy.recover and held
     return not any(_helped(incident.window, more, policy) for more in range(1, policy.fail))
 

@@ -109,7 +109,8 @@ def _opened(page: Page, incident: Incident, now: datetime) -> Page:
 
 
 def _changes(page: Page, now: datetime) -> tuple[datetime, ...]:
-    return (*(at for at in page.changes if now - at < WITHIN), now)
+    """Those of the last hour; the ones that are still to come are of a clock that was set back since."""
+    return (*(at for at in page.changes if timedelta(0) <= now - at < WITHIN), now)
 
 
 def _current(page: Page, active: dict[str, Incident], rules: Rules, now: datetime) -> Page:
@@ -119,7 +120,7 @@ def _current(page: Page, active: dict[str, Incident], rules: Rules, now: datetim
     members = [active[member] for member in page.members if member in active]
     if page.members and not members:
         page = replace(page, members=(), changes=_changes(page, now))
-    if page.flapping and now >= settles_at(page):
+    if page.flapping and not page.changes[-1] <= now < settles_at(page):
         page = replace(page, flapping=False)
     if not members:
         return page if page.flapping else replace(page, resolved_at=page.changes[-1])

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
 from canary.cli.errors import UsageError
 from canary.config.errors import ConfigError
 from canary.config.load import load_plan
+from canary.config.references import files_in
 from canary.core.spec import Plan
 from canary.daemon import Config, run_daemon
 from canary.store import StoreError
 from canary.web.serve import ListenError
 
 _YAML = (".yaml", ".yml")
+Seen: TypeAlias = tuple[int, int, int]  # when it was changed, its size, and which file it is
 
 
 def run(
@@ -69,25 +72,39 @@ def listening_at(plan: Plan, host: str, port: int) -> Plan:
 
 
 def stamp(paths: Sequence[Path]) -> object:
-    """Differs once a YAML file that was named, or lies beside one, was changed, came or went.
+    """Differs once a YAML file that was named, or lies beside one, was changed, came or went, or a secret's file did.
 
     What is included or used from elsewhere is read again on SIGHUP. A ConfigMap that is swapped through a link shows
     in the files behind it.
     """
-    return tuple(sorted(_stamps(paths)))
+    files = {file for path in paths for file in _yaml_beside(path)}
+    seen = {file: found for file in files if (found := _seen(file))}
+    secrets = {secret for file, found in seen.items() for secret in _secrets_of(file, found)}
+    return frozenset(seen.items()), frozenset((secret, _seen(secret)) for secret in secrets)
 
 
-def _stamps(paths: Sequence[Path]) -> Iterator[tuple[str, int, int, int]]:
-    for folder in {path if path.is_dir() else path.parent for path in paths}:
-        try:
-            found = sorted(folder.iterdir())
-        except OSError:
-            continue
-        for file in found:
-            if file.suffix not in _YAML:
-                continue
-            try:
-                seen = file.stat()
-            except OSError:  # gone in this moment: that is a change, too
-                continue
-            yield str(file), seen.st_mtime_ns, seen.st_size, seen.st_ino
+def _yaml_beside(path: Path) -> list[Path]:
+    folder = path if path.is_dir() else path.parent
+    try:
+        return [file for file in folder.iterdir() if file.suffix in _YAML]
+    except OSError:
+        return []
+
+
+def _seen(file: Path) -> Seen | None:
+    """None where it is not there: gone in this moment is a change, too."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+@lru_cache(maxsize=1024)
+def _secrets_of(file: Path, _seen: Seen) -> tuple[Path, ...]:
+    """Read again only once the file was changed."""
+    try:
+        text = file.read_text("utf-8", "replace")
+    except OSError:
+        return ()
+    return tuple(file.parent / name for name in files_in(text))

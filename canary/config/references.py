@@ -9,7 +9,7 @@ environment). The document keeps the text as it was written, so that an error sh
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from canary.config.errors import Path, Problem, quoted
@@ -20,6 +20,14 @@ from canary.core.secret import Secret
 _REFERENCE = re.compile(r"\$\$\{|\$\{(?P<name>[^}]*)\}?")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LONGEST_SECRET = 64 * 2**10
+
+
+def files_in(text: str) -> Iterator[str]:
+    """The PATH of each `${file:PATH}`, also where the text is no config that holds."""
+    for match in _REFERENCE.finditer(text):
+        kind, _, name = (match["name"] or "").partition(":")
+        if kind == "file" and name:
+            yield name
 
 
 def resolved(document: Document, env: Mapping[str, str]) -> Json:

@@ -37,7 +37,7 @@ from canary.notify.heartbeat import ping
 
 BEAT_S = 1.0  # clocks and snapshot
 LOOK_S = 15.0  # silences and deploys that others stored, and whatever time brings: reminders, mutes that end
-PRUNE_S = 3600.0
+PRUNE_S = 300.0  # soon enough for a daemon that is restarted often; with nothing to remove it costs some milliseconds
 DEPLOYS_BACK = timedelta(days=1)
 _AFTER_A_BUG_S = 5.0
 

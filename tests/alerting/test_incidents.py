@@ -135,3 +135,13 @@ def test_what_is_not_in_the_table_is_a_bug():
     incident, _ = step(None, seen("F"), DEFAULT, NOW, "r1")
     with pytest.raises(KeyError):
         enter(replace(incident, state=State.OK), Event.PASSED, NOW)
+
+
+@pytest.mark.parametrize("hold_s", [0.0, 600.0], ids=["no hold", "a hold"])
+def test_a_clock_that_is_set_back_keeps_nothing_open(hold_s):
+    """It began to fire at a time that is still to come: that says nothing of how long ago it was."""
+    policy = Policy(fail=1, of=1, recover=2, hold_s=hold_s)
+    incident, _ = step(None, seen("F"), policy, NOW, "r0")
+    for number in (1, 2):
+        incident, _ = step(incident, seen("P"), policy, NOW - timedelta(minutes=60 - number), f"r{number}")
+    assert incident.state is State.OK

@@ -65,3 +65,14 @@ def test_a_silence_of_one_member_is_no_silence_of_the_page():
     for _ in range(2):
         world.see(ALL_FAIL, probe="tiny")
     assert world.told == ["on-call opened"]
+
+
+def test_a_clock_that_is_set_back_makes_no_page_flap_for_longer():
+    """Changes that are still to come were made before the clock was set; they are no reason to be quiet until then."""
+    world = World()
+    often(world, "FFPPFF")
+    assert world.page.flapping
+    world.now -= timedelta(hours=5)
+    often(world, "PP")
+    assert (world.page.flapping, world.page.resolved_at is not None) == (False, True)
+    assert world.told[-1] == "on-call resolved"

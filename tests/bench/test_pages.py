@@ -97,4 +97,4 @@ async def test_no_page_grows_with_history(tmp_path):
         found[days] = await costs(tmp_path / f"{days}.db", days)
     for name, taken in found[90].items():
         if name not in ("pipeline, a month", "pipeline, 90 days"):  # which have nine days only to show
-            assert taken < 2.0 * found[9][name] + 15.0, name
+            assert taken < 3.0 * found[9][name] + 20.0, name  # of ten times the history

@@ -10,7 +10,6 @@ import signal
 import sqlite3
 import threading
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,7 @@
 """kill -9 at random moments, again and again on one database: nothing that was said to be stored is lost or torn.
 
 The engine behind it is well for some requests and answers 500 for some, so that incidents open and close all the time,
-and a real receiver takes the pages. CANARY_KILLS says how often (200).
+and a real receiver takes the pages. CANARY_KILLS says how often (60).
 """
 
 import json
@@ -24,7 +24,7 @@ from tests.fakes.llm_server import DONE, LAST_CHUNK, SSE_HEAD, Cut, LlmServer, R
 
 pytestmark = pytest.mark.real
 
-KILLS = int(os.environ.get("CANARY_KILLS", "200"))
+KILLS = int(os.environ.get("CANARY_KILLS", "60"))
 SEED = 20261129
 MOOD = 7  # so many requests well, then as many not
 WELL: Sequence[Step] = [
