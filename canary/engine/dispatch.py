@@ -79,6 +79,7 @@ class Dispatcher:
     waiting: dict[str, Waiting] = field(default_factory=dict)
     handles: dict[Lane, str | None] = field(default_factory=dict)
     held: dict[str, float] = field(default_factory=dict)  # receivers, until when on the steady clock
+    busy: set[str] = field(default_factory=set)  # receivers that are being told something right now
 
     def offer(self, notifications: Iterable[Notification]) -> None:
         """What was just decided, saved or not; it goes out at once."""
@@ -88,13 +89,14 @@ class Dispatcher:
             self.wake.set()
 
     async def run(self) -> None:
-        """Pass after pass; once it is closed it ends after the one that is under way."""
-        while not self.closed:
-            await self.flush()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self._idle_s()):
-                    await self.wake.wait()
-            self.wake.clear()
+        """Pass after pass; once it is closed it ends with the lanes that are under way."""
+        async with asyncio.TaskGroup() as lanes:
+            while not self.closed:
+                await self._pass(lanes)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._idle_s()):
+                        await self.wake.wait()
+                self.wake.clear()
 
     def close(self) -> None:
         self.closed = True
@@ -115,15 +117,21 @@ class Dispatcher:
         return max((at_s - each.since_s for each in self.waiting.values()), default=0.0)
 
     async def flush(self) -> None:
-        """One pass: 1 catch up with the store, 2 look what is due, 3 tell every receiver, each in its own lane."""
+        """One pass, to its end."""
+        async with asyncio.TaskGroup() as lanes:
+            await self._pass(lanes)
+
+    async def _pass(self, lanes: asyncio.TaskGroup) -> None:
+        """1 catch up with the store, 2 look what is due, 3 tell every receiver that is not being told already."""
         if self.archive.trouble is None:
             await self.archive.catch_up()
-        lanes: dict[str, list[Waiting]] = defaultdict(list)
+        rows: dict[str, list[Waiting]] = defaultdict(list)
         for each in await self._due():
-            lanes[each.notification.receiver].append(each)
-        async with asyncio.TaskGroup() as group:
-            for rows in lanes.values():
-                group.create_task(self._lane(rows))
+            if each.notification.receiver not in self.busy:
+                rows[each.notification.receiver].append(each)
+        self.busy.update(rows)
+        for receiver, its in rows.items():
+            lanes.create_task(self._lane(receiver, its))
 
     async def _due(self) -> Sequence[Waiting]:
         """What may be told now, the first of each lane. Without the store: what we remember."""
@@ -155,11 +163,15 @@ class Dispatcher:
     def _ripe_s(self, each: Waiting) -> float:
         return max(each.ripe_s, self.held.get(each.notification.receiver, each.ripe_s))
 
-    async def _lane(self, rows: Sequence[Waiting]) -> None:
+    async def _lane(self, receiver: str, rows: Sequence[Waiting]) -> None:
         """One receiver's; after a refusal the rest waits, because the next would be refused as well."""
-        for each in rows:
-            if not await self._tell(each):
-                return
+        try:
+            for each in rows:
+                if not await self._tell(each):
+                    return
+        finally:
+            self.busy.discard(receiver)
+            self.wake.set()  # for what was decided meanwhile, and the next of each page
 
     async def _tell(self, each: Waiting) -> bool:
         """Whether the receiver can be told more now."""
@@ -171,7 +183,6 @@ class Dispatcher:
                 self._remember(_lane_of(notification), handle)
                 await self._over(each, Mark(at=now, sent=delivery))
                 self.told(notification, Sending.SENT, "")
-                self.wake.set()  # the next of this page may follow
                 return True
             case Rejected(why=why):
                 await self._give_up(each, why, now)
@@ -209,7 +220,6 @@ class Dispatcher:
     async def _give_up(self, each: Waiting, why: str, now: datetime) -> None:
         await self._over(each, Mark(at=now, dead=why))
         self.told(each.notification, Sending.DEAD, why)
-        self.wake.set()
 
     async def _over(self, each: Waiting, mark: Mark) -> None:
         await self.archive.mark(each.notification.id, mark)

@@ -7,7 +7,7 @@ goes on with the next turn: a monitor does not die of a bug in what it does besi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -17,6 +17,7 @@ import structlog
 
 from canary.core import metrics
 from canary.core.conclusion import Conclusion
+from canary.core.kept import Delivered
 from canary.core.notification import Sent
 from canary.core.run import Run
 from canary.core.snapshot import Snapshot
@@ -106,8 +107,21 @@ class Running:
                     self.teller.refresh.note(told.notification, told.sent_at)
         self.alerts.silences = await store.silences(now)
         self.alerts.deploys = await store.deploys(now - DEPLOYS_BACK)
+        await self._forget_what_nobody_heard()
         await self.settle(self.alerts.of_reload(now))
         self.publish()
+
+    async def _forget_what_nobody_heard(self) -> None:
+        """A receiver whose last message of an open page is a dead letter does not know of it, whatever we meant to say.
+
+        A new config may have mended that (a token, a channel), so it is told again, as from the beginning.
+        """
+        unheard = {
+            page.id: unheard_by(await self.archive.asked(self.archive.store.deliveries(page.id)) or ())
+            for page in tuple(self.known.pages.values())
+            if page.resolved_at is None
+        }
+        self.known.forget_told(unheard)
 
     async def settle(self, conclusion: Conclusion) -> None:
         """Take in what follows from time, a person or a reload; nothing is a frequent answer."""
@@ -126,6 +140,7 @@ class Running:
         self.worker.most = plan.service.concurrent_runs
         self.timetable.follow(plan, self.known.last_runs)
         self.known.last_reload_ok, self.known.last_reload_at = True, self.clocks.wall()
+        await self._forget_what_nobody_heard()
         await self.settle(self.alerts.of_reload(self.clocks.wall()))
         self.publish()
 
@@ -257,3 +272,9 @@ class Running:
             ],
             stopping=self.stopping,
         )
+
+
+def unheard_by(deliveries: Sequence[Delivered]) -> frozenset[str]:
+    """The receivers whose last message, of one page's in their order, was given up."""
+    last = {each.notification.receiver: each for each in deliveries}
+    return frozenset(receiver for receiver, each in last.items() if each.dead_at is not None)

@@ -112,6 +112,13 @@ class Known:
             incidents=tuple(self.incidents.values()), pages=tuple(self.pages.values()), notifications=tuple(waiting)
         )
 
+    def forget_told(self, receivers: Mapping[str, frozenset[str]]) -> None:
+        """What a page told the receivers that stand under its id."""
+        for page_id, names in receivers.items():
+            if (page := self.pages.get(page_id)) is not None and names:
+                told = tuple(each for each in page.told if each.receiver not in names)
+                self.pages[page_id] = replace(page, told=told)
+
     def quiet(self, pipeline: str) -> bool:
         """Whether no incident of this pipeline is open."""
         return not any(each.key.pipeline == pipeline and each.state in _OPEN for each in self.incidents.values())

@@ -58,4 +58,32 @@ def test_a_change_to_any_yaml_file_beside_it_is_seen(tmp_path):
 
 
 def test_a_folder_that_is_gone_is_no_fault(tmp_path):
-    assert stamp([tmp_path / "gone" / "canary.yaml"]) == ()
+    assert stamp([tmp_path / "gone" / "canary.yaml"]) == stamp([])
+
+
+@pytest.mark.parametrize(
+    "text", ["bearer: ${file:keys/one}", "- ${file:keys/one} ${", "plain: $${file:x} ${file:keys/one}"]
+)
+def test_a_change_to_the_file_of_a_secret_is_seen(tmp_path, text):
+    """Rotated by whoever mounts it, while the config stays as it is."""
+    file, secret = tmp_path / "canary.yaml", tmp_path / "keys" / "one"
+    file.write_text(text)
+    secret.parent.mkdir()
+    seen = [stamp([file])]
+
+    def changed():
+        seen.append(stamp([file]))
+        return seen[-1] != seen[-2]
+
+    assert not changed()
+    secret.write_text("first")
+    assert changed()
+    assert not changed()
+    secret.write_text("second")
+    assert changed()
+    secret.unlink()
+    assert changed()
+    file.write_text("no secret")
+    assert changed()
+    secret.write_text("third")
+    assert not changed()

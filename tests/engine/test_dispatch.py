@@ -293,3 +293,45 @@ def test_delays_double_to_a_limit_with_a_jitter_of_their_own(name):
 @pytest.mark.parametrize(("wish_s", "least", "most"), [(30.0, 30.0, 32.0), (1e6, 3600.0, 3602.0), (0.0, 0.5, 2.0)])
 def test_what_a_receiver_asks_for_is_kept_to_within_reason(wish_s, least, most):
     assert least <= delay_s("n1", 1, wish_s) <= most
+
+
+async def test_a_receiver_that_hangs_holds_up_nobody_else(archive, time):
+    """Told of a second page while it still hears of the first: the other receiver hears of both meanwhile."""
+    hears, lets_go, heard_twice, heard_all = (asyncio.Event() for _ in range(4))
+    taken = []
+
+    async def deliver(notification, _handle):
+        if notification.receiver == "slow":
+            hears.set()
+            await lets_go.wait()
+        taken.append(notification.id)
+        if {"n2", "n4"} <= set(taken):
+            heard_twice.set()
+        if len(taken) == 4:
+            heard_all.set()
+        return Sent()
+
+    dispatcher = Dispatcher(
+        archive=archive,
+        deliver=deliver,
+        told=lambda *_: None,
+        failed=lambda error: pytest.fail(str(error)),
+        now=lambda: time.wall,
+        steady=lambda: time.steady_s,
+    )
+
+    async def decide(*notifications):
+        dispatcher.offer(notifications)
+        await archive.save(Entry(conclusion=Conclusion(notifications=notifications)))
+
+    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+        group.create_task(dispatcher.run())
+        await decide(told("n1", time, receiver="slow"), told("n2", time))
+        await hears.wait()
+        await decide(told("n3", time, page="p2", receiver="slow"), told("n4", time, page="p2"))
+        await heard_twice.wait()
+        assert taken == ["n2", "n4"]
+        lets_go.set()
+        await heard_all.wait()
+        dispatcher.close()
+    assert taken[2:] == ["n1", "n3"]

@@ -76,7 +76,8 @@ def test_the_wall_clock_jumps(tmp_path, clock, by_s):
         after = daemon.more_runs(4)
         assert statuses([*before, *after]) == {"PASS"}, after
         assert daemon.named("the wall clock jumped")[0]["by_s"] == pytest.approx(by_s, abs=2)
-        assert daemon.get("/-/ready")[0] == 200
+        status, text = daemon.get("/-/ready")
+        assert status == 200, text
         served.mood.steps = ILL
         hook.until(lambda: "opened" in hook.reasons, within_s=20)
         clock.jump(0)
@@ -89,7 +90,7 @@ def test_the_wall_clock_jumps(tmp_path, clock, by_s):
     assert not daemon.named("our own fault")
     assert not [each for each in daemon.named("run skipped") if each["times"] > 2], "no flood and no long silence"
     with closing(sqlite3.connect(tmp_path / "data/canary.db")) as db:
-        assert {run["run"] for run in daemon.runs} == {run for (run,) in db.execute("SELECT id FROM runs")}
+        assert {run["run"] for run in daemon.runs} <= {run for (run,) in db.execute("SELECT id FROM runs")}
 
 
 def test_a_page_that_waits_does_not_wait_for_the_clock(tmp_path, clock):
