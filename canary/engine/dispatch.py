@@ -80,6 +80,7 @@ class Dispatcher:
     handles: dict[Lane, str | None] = field(default_factory=dict)
     held: dict[str, float] = field(default_factory=dict)  # receivers, until when on the steady clock
     busy: set[str] = field(default_factory=set)  # receivers that are being told something right now
+    ended: set[str] = field(default_factory=set)  # what was told or given up while the outbox was being read
 
     def offer(self, notifications: Iterable[Notification]) -> None:
         """What was just decided, saved or not; it goes out at once."""
@@ -135,8 +136,10 @@ class Dispatcher:
 
     async def _due(self) -> Sequence[Waiting]:
         """What may be told now, the first of each lane. Without the store: what we remember."""
+        self.ended.clear()
         queued = await self.archive.due(self.now() + AHEAD, MOST)
-        rows = [row for row in queued or () if row.notification.id not in self.archive.marks]
+        known = self.archive.marks.keys() | self.ended
+        rows = [row for row in queued or () if row.notification.id not in known]
         for row in rows:
             self.waiting.setdefault(row.notification.id, self._met(row))
         heads = [row.notification.id for row in rows]
@@ -223,6 +226,7 @@ class Dispatcher:
 
     async def _over(self, each: Waiting, mark: Mark) -> None:
         await self.archive.mark(each.notification.id, mark)
+        self.ended.add(each.notification.id)
         self.waiting.pop(each.notification.id, None)
 
     def _remember(self, lane: Lane, handle: str | None) -> None:

@@ -92,6 +92,7 @@ class Timetable:
         self._skipped = skipped
         self._entries: dict[Key, _Entry] = {}
         self._offset_s = self._offset()
+        self._unsaid_s = 0.0  # by how much the wall clock jumped since somebody was told
         self._open = False
         self._scheduler = AsyncIOScheduler(
             timezone=UTC,
@@ -132,14 +133,13 @@ class Timetable:
         return max((at_s - entry.due_s for entry in self._entries.values()), default=0.0)
 
     def check_clocks(self) -> float | None:
-        """Call it every second or so. Moves every job if the wall clock jumped, and says by how many seconds."""
-        jump_s = self._offset() - self._offset_s
-        if abs(jump_s) < _JUMP_S:
-            return None
-        self._offset_s += jump_s
-        for key, entry in self._entries.items():
-            self._realign(key, entry)
-        return jump_s
+        """Call it every second or so. Moves every job if the wall clock jumped, and says by how many seconds.
+
+        Said is also what a ring found since the last call.
+        """
+        self._follow_the_wall()
+        jump_s, self._unsaid_s = self._unsaid_s, 0.0
+        return jump_s or None
 
     def _add(self, key: Key, schedule: Schedule, last: datetime | None, *, opens: bool) -> None:
         now, at_s = self._clocks.wall(), self._clocks.steady()
@@ -164,7 +164,7 @@ class Timetable:
 
     async def _rang(self, key: Key) -> None:
         """What apscheduler calls. Early where the wall clock was set ahead: then nothing is due, and it is set anew."""
-        self.check_clocks()
+        self._follow_the_wall()
         entry, at_s = self._entries.get(key), self._clocks.steady()
         if entry is None or not self._open:
             return
@@ -189,6 +189,15 @@ class Timetable:
             if _id(key) == event.job_id and isinstance(entry.times, CronTimes):
                 entry.due_s = self._steadily(entry.times)
                 self._skipped(key, Skip.MISSED, 1)
+
+    def _follow_the_wall(self) -> None:
+        jump_s = self._offset() - self._offset_s
+        if abs(jump_s) < _JUMP_S:
+            return
+        self._offset_s += jump_s
+        self._unsaid_s += jump_s
+        for key, entry in self._entries.items():
+            self._realign(key, entry)
 
     def _realign(self, key: Key, entry: _Entry) -> None:
         """An interval keeps its steady time. A cron time that the jump went over is left to the grace."""

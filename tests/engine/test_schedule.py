@@ -138,6 +138,16 @@ async def test_it_says_by_how_much_the_clock_jumped_and_only_once(rung, time):
     assert rung.timetable.check_clocks() is None
 
 
+async def test_a_jump_that_a_ring_finds_first_is_said_too(rung, time):
+    rung.timetable.follow(plan_of(a_x=Every(seconds=HOUR)))
+    rung.timetable.start()
+    time.set_wall(26 * HOUR)
+    await rung.ring(("a", "x"))
+    assert rung.dues == []
+    assert rung.timetable.check_clocks() == pytest.approx(26 * HOUR)
+    assert rung.timetable.check_clocks() is None
+
+
 async def test_a_run_that_fell_due_while_the_clock_was_set_back_rings_in_real_life():
     """With apscheduler's own clock: it believes that the run is an hour ahead, until we look at the clocks."""
     ahead_s = 0.0
