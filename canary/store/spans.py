@@ -108,7 +108,10 @@ def days_query(pipelines: Collection[str], since: datetime) -> Select[Any]:
 
 
 def days_of(rows: Sequence[Found[Any]]) -> tuple[Day, ...]:
-    return tuple(Day(pipeline=row.pipeline, hop=row.hop, at=row.at, counts=_counts_of(row)) for row in rows)
+    return tuple(
+        Day(pipeline=pipeline, hop=hop, at=at, counts=_counts_of(*map(int, counts)))
+        for pipeline, hop, at, *counts in rows
+    )
 
 
 async def spans(
@@ -126,14 +129,13 @@ def spans_of(rows: Sequence[Found[Any]]) -> tuple[Span, ...]:
 
 
 def _span_of(row: Found[Any], known: dict[str | None, Fingerprint | None]) -> Span:
-    values: tuple[Any, ...] = tuple(row)
-    hop, at, passed, warned, failed, unknown, never, text, *numbers = values
+    hop, at, passed, warned, failed, unknown, never, text, *numbers = row
     if text not in known:
         known[text] = decode(Fingerprint, text)
     return Span(
         hop=hop,
         at=at,
-        counts=Counts(passed=passed, warned=warned, failed=failed, unknown=unknown),
+        counts=_counts_of(passed, warned, failed, unknown),
         never=never,
         first_reasoning=_spread_of(*numbers[0:4]),
         first_visible=_spread_of(*numbers[4:8]),
@@ -147,8 +149,9 @@ def _spread_of(count: int, total: float, least: float, most: float) -> Spread | 
     return Spread(count=count, mean=total / count, least=least, most=most) if count else None
 
 
-def _counts_of(row: Found[Any]) -> Counts:
-    return Counts(passed=int(row.passed), warned=int(row.warned), failed=int(row.failed), unknown=int(row.unknown))
+def _counts_of(passed: int, warned: int, failed: int, unknown: int) -> Counts:
+    """In the order of `_COLUMN_OF`."""
+    return Counts(passed=passed, warned=warned, failed=failed, unknown=unknown)
 
 
 def _seconds(grain: timedelta) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from canary.core.span import Counts
 from canary.web.figures import percent
@@ -18,6 +18,7 @@ from canary.web.words import Words
 
 _HEIGHT, _FINE, _LEAST = 24.0, 17.0, 3.0
 _WIDTH = 0.74  # of a day's place, which is 1
+_NO_RUN = Counts()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,19 +32,19 @@ class Strip:
 
 def strip(days: Mapping[datetime, Counts], starts: Sequence[datetime], t: Words) -> Strip:
     """`days`: those with runs, by their beginning."""
-    shown = [days.get(start, Counts()) for start in starts]
+    shown = [days.get(start, _NO_RUN) for start in starts]
     text, share = _in_words(shown, starts, t), share_of(shown)
     paths = "".join(f'<path class="{name}" d="{drawn}"/>' for name, drawn in _paths(shown).items() if drawn)
     data = ",".join(_data(each) for each in shown)
-    svg = Markup(  # numbers, names of ours, and escaped text
-        '<svg class="bars" viewBox="0 0 {count} 24" preserveAspectRatio="none" role="img" aria-label="{text}" '
-        'data-from="{first}" data-bars="{data}">{paths}</svg>'
-    ).format(count=len(starts), text=text, first=f"{starts[0]:%Y-%m-%d}", data=data, paths=Markup(paths))  # noqa: S704
-    return Strip(svg=svg, text=text, share=share)
+    svg = (
+        f'<svg class="bars" viewBox="0 0 {len(starts)} 24" preserveAspectRatio="none" role="img" '
+        f'aria-label="{escape(text)}" data-from="{starts[0]:%Y-%m-%d}" data-bars="{data}">{paths}</svg>'
+    )
+    return Strip(svg=Markup(svg), text=text, share=share)  # noqa: S704  # numbers, names of ours, and escaped text
 
 
 def share_of(days: Sequence[Counts]) -> float | None:
-    told = sum(each.total - each.unknown for each in days)
+    told = sum(each.passed + each.warned + each.failed for each in days)
     return 1.0 - sum(each.failed for each in days) / told if told else None
 
 

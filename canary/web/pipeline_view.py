@@ -90,7 +90,9 @@ def pipeline_view(  # what is shown, of whom, over which time, in which language
     )
     days = strips(past.days, now, t)
     probed = [hop for hop in pipeline.hops if hop.url is not None]
-    by_hop = {hop.name: {each.at: each for each in past.spans if each.hop == hop.name} for hop in probed}
+    by_hop: dict[str, dict[datetime, Span]] = {hop.name: {} for hop in pipeline.hops}
+    for each in past.spans:
+        by_hop.setdefault(each.hop, {})[each.at] = each
     return PipelineView(
         axis=axis,
         hops=tuple(
@@ -206,10 +208,13 @@ def _deploys(pipeline: Pipeline, deploys: Iterable[Deploy]) -> Iterator[Mark]:
 def _versions(pipeline: Pipeline, spans: Sequence[Span]) -> Iterator[Mark]:
     """To the span in which the new one was first the latest. What every hop shows is said once."""
     seen: dict[tuple[datetime, str], list[str]] = {}
+    told: dict[str, list[Span]] = {hop.name: [] for hop in pipeline.hops}
+    for each in spans:
+        if each.hop in told and each.fingerprint is not None:
+            told[each.hop].append(each)
     for hop in pipeline.hops:
-        told = [each for each in spans if each.hop == hop.name and each.fingerprint is not None]
-        for before, after in pairwise(told):
-            if before.fingerprint == after.fingerprint:
+        for before, after in pairwise(told[hop.name]):
+            if before.fingerprint is after.fingerprint or before.fingerprint == after.fingerprint:
                 continue
             for change in changes(before.fingerprint or Fingerprint(), after.fingerprint or Fingerprint()):
                 seen.setdefault((after.at, change), []).append(hop.name)
