@@ -108,9 +108,14 @@ def days_query(pipelines: Collection[str], since: datetime) -> Select[Any]:
 
 
 def days_of(rows: Sequence[Found[Any]]) -> tuple[Day, ...]:
-    return tuple(
-        Day(pipeline=pipeline, hop=hop, at=at, counts=_counts_of(*map(int, counts)))
-        for pipeline, hop, at, *counts in rows
+    return tuple(map(_day_of, rows))
+
+
+def _day_of(row: Sequence[Any]) -> Day:
+    pipeline, hop, at, *sums = row
+    passed, warned, failed, unknown = map(int, sums)  # a database may give Decimals
+    return Day(
+        pipeline=pipeline, hop=hop, at=at, counts=Counts(passed=passed, warned=warned, failed=failed, unknown=unknown)
     )
 
 
@@ -128,14 +133,14 @@ def spans_of(rows: Sequence[Found[Any]]) -> tuple[Span, ...]:
     return tuple(_span_of(row, known) for row in rows)
 
 
-def _span_of(row: Found[Any], known: dict[str | None, Fingerprint | None]) -> Span:
+def _span_of(row: Sequence[Any], known: dict[str | None, Fingerprint | None]) -> Span:
     hop, at, passed, warned, failed, unknown, never, text, *numbers = row
     if text not in known:
         known[text] = decode(Fingerprint, text)
     return Span(
         hop=hop,
         at=at,
-        counts=_counts_of(passed, warned, failed, unknown),
+        counts=Counts(passed=passed, warned=warned, failed=failed, unknown=unknown),
         never=never,
         first_reasoning=_spread_of(*numbers[0:4]),
         first_visible=_spread_of(*numbers[4:8]),
@@ -147,11 +152,6 @@ def _span_of(row: Found[Any], known: dict[str | None, Fingerprint | None]) -> Sp
 
 def _spread_of(count: int, total: float, least: float, most: float) -> Spread | None:
     return Spread(count=count, mean=total / count, least=least, most=most) if count else None
-
-
-def _counts_of(passed: int, warned: int, failed: int, unknown: int) -> Counts:
-    """In the order of `_COLUMN_OF`."""
-    return Counts(passed=passed, warned=warned, failed=failed, unknown=unknown)
 
 
 def _seconds(grain: timedelta) -> int:

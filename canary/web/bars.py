@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 from markupsafe import Markup, escape
 
@@ -73,6 +74,7 @@ def _paths(days: Sequence[Counts]) -> Mapping[str, str]:
 _NAMES = {(True, True): "warn", (True, False): "pass", (False, True): "warn", (False, False): "unknown"}
 
 
+@lru_cache(maxsize=1024)  # most days of most strips look the same
 def _bar(place: int, tall: float, *, foot: float = 0.0) -> str:
     return f"M{place + 0.13:g} {_HEIGHT - foot:g}v-{tall:g}h{_WIDTH:g}v{tall:g}z" if tall > 0 else ""
 

@@ -15,12 +15,13 @@ from aiohttp import hdrs, web
 
 from canary.core.snapshot import Snapshot
 from canary.core.span import DAYS, RANGES
-from canary.core.spec import Assignment, Pipeline
+from canary.core.spec import Pipeline
 from canary.web.audience import Audience, audience
+from canary.web.drawing import bare, drawing_of, sight_of
 from canary.web.fresh import etag_of
 from canary.web.incident_view import incident_view
 from canary.web.markup import FILES, Asked, render
-from canary.web.pipeline_view import Past, pipeline_view, strips
+from canary.web.pipeline_view import strips
 from canary.web.public import made_now
 from canary.web.records import AwayError
 from canary.web.run_view import run_view
@@ -29,7 +30,6 @@ from canary.web.view import NEVER_S, view_of
 from canary.web.words import Words, language_of
 
 T = TypeVar("T")
-_MOST_RUNS = 20
 _LONGEST_NAME = 200
 # Our own style, script and pictures, and nothing from anywhere else.
 POLICY = (
@@ -71,25 +71,25 @@ async def pipeline(request: web.Request) -> web.Response:
     asked = _asked(request, root="../")
     if audience(request) is Audience.PUBLIC:
         return await _public_pipeline(request, snapshot, found, asked)
-    span = RANGES.get(request.query.get("range", ""), RANGES["24h"])
-    assignment = _assignment(found, request.query.get("probe"))
-    past, why = await _past(request, snapshot, found, assignment)
+    query = request.query
+    sight = sight_of(found, query.get("probe"), query.get("range", ""), snapshot.at, asked.words)
+    site = request.app[SITE]
+    drawn, why = await _or_away(drawing_of(sight, site.records, site.drawings, site.rendering), None)
 
     def made() -> str:
-        view = pipeline_view(found, assignment, past, span=span, now=snapshot.at, t=asked.words)
+        drawing = drawn or bare(sight)
         row = next(each for each in view_of(snapshot).rows if each.name == found.name)
-        chosen = assignment.probe.name if assignment else None
         return render(
             "pipeline.html",
             asked,
             at=snapshot.at,
-            view=view,
+            view=drawing.view,
             row=row,
-            runs=past.runs,
+            runs=drawing.known.runs,
             ranges=tuple(RANGES),
-            span=span.name,
+            span=sight.span.name,
             probes=[each.probe.name for each in found.assignments],
-            probe=chosen,
+            probe=sight.assignment.probe.name if sight.assignment else None,
             away=why,
         )
 
@@ -161,27 +161,6 @@ async def _public_pipeline(request: web.Request, snapshot: Snapshot, found: Pipe
     )
 
 
-async def _past(
-    request: web.Request, snapshot: Snapshot, found: Pipeline, assignment: Assignment | None
-) -> tuple[Past, str]:
-    """What the store has, or nothing and why."""
-    records, now = request.app[SITE].records, snapshot.at
-    span = RANGES.get(request.query.get("range", ""), RANGES["24h"])
-    since = span.starts(now)[0]
-
-    async def asked() -> Past:
-        spans = await records.spans(found.name, assignment.probe.name, span, since) if assignment else ()
-        return Past(
-            days=await records.days([found.name], DAYS.starts(now)[0]),
-            spans=spans,
-            pages=await records.pages(found.name, since),
-            runs=await records.runs(found.name, _MOST_RUNS),
-            deploys=await records.deploys(since),
-        )
-
-    return await _or_away(asked(), Past())
-
-
 async def _or_away(asking: Awaitable[T], otherwise: T) -> tuple[T, str]:
     try:
         return await asking, ""
@@ -205,12 +184,6 @@ def _pipeline(snapshot: Snapshot, name: str) -> Pipeline:
     if found is None:
         raise web.HTTPNotFound
     return found
-
-
-def _assignment(found: Pipeline, probe: str | None) -> Assignment | None:
-    """The one that was asked for, else the first."""
-    named = next((each for each in found.assignments if each.probe.name == probe), None)
-    return named or next(iter(found.assignments), None)
 
 
 def _named(request: web.Request, part: str) -> str:

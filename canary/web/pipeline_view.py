@@ -11,7 +11,6 @@ from canary.alerting.feeling import title
 from canary.analysis.fingerprint import changes
 from canary.core.deploy import Deploy
 from canary.core.incident import Incident, Page
-from canary.core.kept import RunRow
 from canary.core.measurement import Fingerprint
 from canary.core.span import DAYS, Day, Range, Span, Spread
 from canary.core.spec import Assignment, Hop, Pipeline
@@ -25,12 +24,11 @@ _MOST_MARKS = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
-    """What the store has of a pipeline. `spans`: of one probe, oldest first; the others newest first."""
+    """What the store has of a pipeline. `spans`: of one probe, oldest first; `pages` and `deploys` newest first."""
 
     days: Sequence[Day] = ()
     spans: Sequence[Span] = ()
     pages: Sequence[Page] = ()
-    runs: Sequence[RunRow] = ()
     deploys: Sequence[Deploy] = ()
 
 

@@ -16,12 +16,14 @@ from canary.core.secret import Secret
 from canary.core.service import Listen
 from canary.core.snapshot import Snapshot
 from canary.web.actions import Actions
+from canary.web.drawing import Drawing
 from canary.web.rate import Bucket
 from canary.web.recent import Recent
 from canary.web.records import Records
 from canary.web.run_view import RunView
 from canary.web.shelf import Shelf
 
+_MOST_DRAWINGS = 16  # of a third of a megabyte each
 _MOST_RUNS = 16  # whose pictures are kept: a run does not change any more, and to read its streams takes long
 
 
@@ -50,6 +52,7 @@ class Site:
     access: Mapping[str, Access]
     chronicle: Callable[[], Awaitable[Chronicle]]
     records: Records
+    drawings: Recent[Drawing] = field(default_factory=lambda: Recent(_MOST_DRAWINGS))
     runs: Recent[RunView] = field(default_factory=lambda: Recent(_MOST_RUNS))
     shelf: Shelf = field(default_factory=Shelf)
     rendering: asyncio.Lock = field(default_factory=asyncio.Lock)

@@ -61,9 +61,10 @@ def paused(server):
             process.resume()
 
 
-def test_a_server_that_is_stopped_and_started_again(server, tmp_path):
+def test_a_server_that_is_killed_and_started_again(server, tmp_path):
+    """In mid-transaction, maybe; it recovers by itself."""
     with stored_in(server, tmp_path) as (daemon, served, hook):
-        server.stop()
+        server.stop("immediate")
         goes_on_without(daemon, served, hook)
         assert "cannot be reached" in daemon.named(AWAY)[0]["why"]
         server.start()
@@ -76,13 +77,4 @@ def test_a_server_that_says_nothing_any_more(server, tmp_path):
         with paused(server):
             goes_on_without(daemon, served, hook)
             daemon.more_runs(8, within_s=20)
-        comes_back(daemon, served, hook)
-
-
-def test_a_server_that_is_killed(server, tmp_path):
-    """In mid-transaction, maybe; it recovers by itself."""
-    with stored_in(server, tmp_path) as (daemon, served, hook):
-        server.stop("immediate")
-        goes_on_without(daemon, served, hook)
-        server.start()
         comes_back(daemon, served, hook)
