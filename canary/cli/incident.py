@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import getpass
 import secrets
-from collections.abc import Iterable
 from typing import Annotated
 
 import typer
@@ -123,22 +122,12 @@ def end(
     moment = now()
 
     async def ended(store: Store) -> Override:
-        one = _one(await store.overrides(moment), override_id)
+        one = stored.the_one("override", await store.overrides(moment), override_id)
         await store.end_override(one.id, moment)
         return one
 
     one = stored.change(stored.storage_of(config, storage), ended)
     Console(highlight=False).print(Text(f"ended {plain(one.id)}: {plain(_said(one))}"))
-
-
-def _one(found: Iterable[Override], prefix: str) -> Override:
-    fitting = [each for each in found if each.id.startswith(prefix)]
-    exact = [each for each in fitting if each.id == prefix]
-    if len(exact or fitting) != 1:
-        there = ", ".join(each.id for each in fitting or found) or "none"
-        msg = f"no single override {prefix!r} holds now; there are {there}"
-        raise UsageError(msg)
-    return (exact or fitting)[0]
 
 
 async def _known_page(store: Store, page_id: str) -> None:

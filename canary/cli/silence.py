@@ -5,7 +5,6 @@ from __future__ import annotations
 import getpass
 import os
 import secrets
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Annotated
 
@@ -112,22 +111,12 @@ def end(
     moment = now()
 
     async def ended(store: Store) -> Silence:
-        one = _one(await store.silences(moment), silence_id)
+        one = stored.the_one("silence", await store.silences(moment), silence_id)
         await store.end_silence(one.id, moment)
         return one
 
     one = stored.change(stored.storage_of(config, storage), ended)
     Console(highlight=False).print(Text(f"ended {plain(one.id)}: {plain(matched(one.match))}"))
-
-
-def _one(silences: Iterable[Silence], prefix: str) -> Silence:
-    found = [each for each in silences if prefix and each.id.startswith(prefix)]  # nothing is an unset variable
-    exact = [each for each in found if each.id == prefix]
-    if len(exact or found) != 1:
-        there = ", ".join(each.id for each in found or silences) or "none"
-        msg = f"no single silence {prefix!r} holds now; there are {there}"
-        raise UsageError(msg)
-    return (exact or found)[0]
 
 
 def _user() -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Protocol, TypeVar
 
 import typer
 
@@ -22,6 +22,14 @@ from canary.core.service import Storage
 from canary.store import Store, StoreError, open_store
 
 _Found = TypeVar("_Found")
+
+
+class Named(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+_Named = TypeVar("_Named", bound=Named)
 
 Config = Annotated[
     list[Path] | None,
@@ -73,6 +81,20 @@ def change(storage: Storage, do: Callable[[Store], Awaitable[_Found]]) -> _Found
         return asyncio.run(done())
     except StoreError as error:
         raise UsageError(str(error)) from None
+
+
+def the_one(kind: str, found: Sequence[_Named], prefix: str) -> _Named:
+    """The one that has this id, or the only one whose id begins so; nothing fits nothing: it is an unset variable.
+
+    Raises UsageError with what there is. `kind` is what to call it.
+    """
+    fitting = [each for each in found if prefix and each.id.startswith(prefix)]
+    exact = [each for each in fitting if each.id == prefix]
+    if len(exact or fitting) != 1:
+        there = ", ".join(each.id for each in fitting or found) or "none"
+        msg = f"no single {kind} {prefix!r} holds now; there are {there}"
+        raise UsageError(msg)
+    return (exact or fitting)[0]
 
 
 def say_json(value: Json) -> None:

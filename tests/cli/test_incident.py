@@ -84,6 +84,7 @@ def test_none_holds(incident):
         pytest.param(["override", "chat", "operational"], "--for", id="for how long?"),
         pytest.param(["override", "chat", "operational", "--for", "0s"], "--for", id="for no time"),
         pytest.param(["end", "nothing"], "no single override 'nothing' holds now; there are none", id="no override"),
+        pytest.param(["end", ""], "no single override '' holds now", id="an unset variable"),
     ],
 )
 def test_what_is_refused(incident, storage, arguments, said):

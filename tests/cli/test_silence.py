@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from canary.cli.errors import UsageError
-from canary.cli.silence import _one, matched
+from canary.cli.silence import matched
+from canary.cli.stored import the_one
 from canary.cli.when import now
 from canary.core.finding import Severity
 from canary.core.route import Match, Silence
@@ -97,9 +98,9 @@ def test_an_end_that_fits_several_ends_none():
     silences = [
         Silence(id=each, match=Match(), starts_at=NOON, ends_at=NOON, author="kim") for each in ("ab1", "ab2", "b")
     ]
-    assert _one(silences, "b").id == "b"
+    assert the_one("silence", silences, "b").id == "b"
     with pytest.raises(UsageError, match="no single silence 'ab' holds now; there are ab1, ab2"):
-        _one(silences, "ab")
+        the_one("silence", silences, "ab")
 
 
 @pytest.mark.parametrize("count", [1, 2])
