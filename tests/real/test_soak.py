@@ -104,7 +104,8 @@ def test_nothing_grows(tmp_path: Path):
         events = [json.loads(line) for line in log]
     assert daemon.returncode == 0
     runs = [event for event in events if event["event"] == "run"]
-    assert {event["level"] for event in events} == {"info"}, [event for event in events if event["level"] != "info"][:3]
+    odd = [event for event in events if event["level"] != "info" and event.get("why") != "overlap"]
+    assert odd == []  # on a busy machine a run may take longer than its second
     third = len(looks) // 3
     early, late = looks[third : 2 * third], looks[2 * third :]  # the first third is the warm-up
     print(f"\n{MINUTES:g} min, {len(runs)} runs, {sum(event['answers'] for event in runs)} answers")
