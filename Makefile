@@ -10,10 +10,10 @@ type:
 	mypy
 
 test:
-	pytest -n 4 --dist loadgroup
+	pytest -n 4 --dist loadfile
 
 cover:
-	pytest -n 4 --dist loadgroup --cov --cov-report=term:skip-covered
+	pytest -n 4 --dist loadfile --cov --cov-report=term:skip-covered
 
 check: lint type test
 

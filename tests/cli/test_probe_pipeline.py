@@ -10,8 +10,6 @@ from canary.demo.generation import Model
 from canary.demo.pipeline import ALIAS, WIDE, demo_pipeline
 from tests.fakes.demo_runs import in_thread
 
-pytestmark = pytest.mark.xdist_group("probe pipeline")  # what they share is made once
-
 MODEL = Model(reasoning_tokens=600, thinking_tokens_per_s=3000.0, tokens_per_s=3000.0)
 CHECKS = ["reachable", "complete", "visible_content", "idle_timeout", "streaming"]  # nobody knows the answers here
 HOPS = ("edge", "gateway", "engine")

@@ -15,8 +15,6 @@ from canary.demo.faults import FAULTS
 from canary.demo.hop_kind import HopKind
 from tests.fakes.demo_runs import SHORT_DEADLINE_S, Asked, runs_of
 
-pytestmark = pytest.mark.xdist_group("faults")  # what they share is made once
-
 UI, EDGE, AGENT, GATEWAY, ENGINE = HOPS = tuple(kind.value for kind in HopKind)
 WORKERS = 10
 NEVER_ANSWERS = {"hang", "freeze"}

@@ -201,7 +201,7 @@ async def test_a_failed_save_leaves_nothing_and_can_be_made_again(store):
 
 async def test_two_that_open_a_new_database_at_once(url):
     async def opened(name):
-        async with open_store(Storage(url=Secret(url))) as store:
+        async with open_store(Storage(url=Secret(url)), lock_timeout_s=60.0) as store:
             await store.save_run(run_of(name, NOON), NOTHING, quiet=True)
             return await ids(store)
 

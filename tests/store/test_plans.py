@@ -15,8 +15,6 @@ from canary.core.verdict import Status
 from canary.store import open_store
 from tests.fakes.stored import NOON, NOTHING, after, conclusion_of, fill, run_of
 
-pytestmark = pytest.mark.xdist_group("plans")  # what they share is made once
-
 SMALL = ("series", "silences", "deploys", "probes")  # as many rows as there are hops and variants
 NOW = after(days=9)
 HOUR = timedelta(hours=1)
