@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from canary.alerting.incidents import ACTIVE, BLIND
@@ -146,18 +146,19 @@ def test_unknown_changes_nothing(story, count):
 
 
 @settings(max_examples=12, deadline=None)
+@example(pattern="FPPFFFFFFFFFFFFFFFFFFPUUUUUUUUUUUPF", fail=1, recover=2)
 @given(pattern=st.text(alphabet="FPU", min_size=20, max_size=50), fail=st.integers(1, 2), recover=st.integers(1, 2))
 def test_messages_are_few_whatever_one_probe_sees(pattern, fail, recover):
-    """Three, until it has been quiet for half an hour; so five within an hour. And one for how it ended."""
+    """Three, until it has been quiet for half an hour; so six within an hour. And one for how it ended."""
     world = World(rules=rules(policy=policy(fail=fail, of=fail, recover=recover, unknown=1000)))
     for number, letter in enumerate(pattern):
         world.tick(60)
         world.see(chain(letter * 4))
-        assert len(world.told) <= (3 if number < 30 else 5)
+        assert len(world.told) <= (3 if number < 30 else 6)
     for _ in range(40):
         world.tick(60)
         world.see(chain("PPPP"))
-    assert len(world.told) <= 6
+    assert len(world.told) <= 7
     assert world.told[-1:] in ([], ["on-call resolved"])
     assert world.known.incidents == ()
 

@@ -68,7 +68,7 @@ CONCLUSION = Conclusion(
         Page(id="page1", cause="c", opened_at=now(), severity=Severity.CRITICAL, members=("fire1",), acked_by="kim"),
     ),
     transitions=(
-        change("fire1", State.OK, State.PENDING, Event.FAILED, minutes=20),
+        change("fire1", State.OK, State.PENDING, Event.FAILED, minutes=60),
         change("fire1", State.PENDING, State.FIRING, Event.FAILED_ENOUGH, minutes=12),
         change("over1", State.RECOVERING, State.OK, Event.PASSED_ENOUGH, minutes=100),
     ),
@@ -116,7 +116,7 @@ def test_only_what_is_open(canary, store):
 
 def test_changes_since(canary, store):
     url = store(CONCLUSION)
-    found = canary("incidents", "--since", "15m", "--storage", url, "--json").json
+    found = canary("incidents", "--since", "45m", "--storage", url, "--json").json
     assert [each["after"] for each in found["transitions"]] == ["firing"]
     assert [page["acked_by"] for page in found["pages"]] == ["kim"]
 

@@ -109,7 +109,7 @@ class LlmServer:
             with suppress(ConnectionError, ssl.SSLError):
                 while await reader.read(65536):
                     pass
-            if not play.done() or not play.result():
+            if not play.done() or play.exception() or not play.result():  # an exception: it went while we wrote
                 request.gone.set()
         finally:
             play.cancel()
