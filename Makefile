@@ -10,7 +10,8 @@ type:
 	mypy
 
 test:
-	pytest -n 4 --dist loadfile
+	pytest -q -n 4 --dist loadfile -m 'not real and not bench and not alone'
+	pytest -q -m alone
 
 cover:
 	pytest -n 4 --dist loadfile --cov --cov-report=term:skip-covered

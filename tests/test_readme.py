@@ -28,7 +28,7 @@ def test_every_command_is_in_the_table_and_none_more():
     assert {command.split()[1] for command in table("| command | what it does |")} == set(COMMANDS)
 
 
-@pytest.mark.parametrize("option", sorted(set(re.findall(r"(?<=[ `])--[a-z-]+", README)) - {"--rm", "--dist"}))
+@pytest.mark.parametrize("option", sorted(set(re.findall(r"(?<=[ `])--[a-z-]+", README)) - {"--rm"}))
 def test_every_option_exists(option: str):
     assert option in {name for command in COMMANDS.values() for each in command.params for name in each.opts}
 

@@ -13,6 +13,8 @@ from canary.demo.hop_kind import HopKind
 from tests.fakes.alerts import NOW, World, rules
 from tests.fakes.demo_runs import BUDGETS, HEAVY, SHORT_DEADLINE_S, TINY, WIDE, Asked, demo_pipeline, runs_of
 
+pytestmark = pytest.mark.alone
+
 REFUSED = ((HopKind.ENGINE, ("auth",)),)
 LIMITED = ((HopKind.ENGINE, ("too_many_requests",)),)
 DROPPED = ((HopKind.GATEWAY, ("drop_parameter",)),)

@@ -4,6 +4,8 @@ import pytest
 
 from canary.demo.faults import FAULTS
 
+pytestmark = pytest.mark.alone
+
 QUICK = ("--once", "--scale", "0.1")
 
 

@@ -5,6 +5,9 @@ import signal
 import sys
 
 import aiohttp
+import pytest
+
+pytestmark = pytest.mark.alone
 
 
 async def test_it_finds_the_incident_shows_metrics_and_leaves_on_ctrl_c():

@@ -10,6 +10,8 @@ import structlog
 
 from tests.fakes.llm_server import DONE, LAST_CHUNK, SSE_HEAD, LlmServer, chunk, delta, in_thread, whole
 
+pytestmark = pytest.mark.alone
+
 WELL = [
     (0.0, SSE_HEAD),
     (0.0, chunk(delta(reasoning="hm"))),

@@ -24,6 +24,8 @@ from tests.fakes.clocks import Time
 from tests.fakes.demo_runs import BUDGETS, HEAVY, MODEL, SCALE, SEED, TINY
 from tests.fakes.webhook_receiver import SECRET, WebhookReceiver
 
+pytestmark = pytest.mark.alone
+
 DOWN = {"engine": ("down",)}
 DROPPED = {"gateway": ("drop_parameter",)}
 REACHABLE = replace(HEAVY, name="reachable", checks=("reachable",))

@@ -15,6 +15,8 @@ from canary.demo.faults import FAULTS
 from canary.demo.hop_kind import HopKind
 from tests.fakes.demo_runs import SHORT_DEADLINE_S, Asked, runs_of
 
+pytestmark = pytest.mark.alone
+
 UI, EDGE, AGENT, GATEWAY, ENGINE = HOPS = tuple(kind.value for kind in HopKind)
 WORKERS = 10
 NEVER_ANSWERS = {"hang", "freeze"}

@@ -17,6 +17,8 @@ from canary.prompts.compose import compose
 from tests.fakes.demo_runs import DEADLINE_S, HEAVY, MODEL, SCALE, SEED, Asked, occasion
 from tests.fakes.llm_server import DONE, LAST_CHUNK, SSE_HEAD, LlmServer, chunk, delta, whole
 
+pytestmark = pytest.mark.alone
+
 FROM_THE_ENGINE_UP = ["engine", "gateway", "agent", "edge", "ui"]
 PLAIN_ANSWER = [
     (0.0, SSE_HEAD),
