@@ -5,7 +5,6 @@ It stands on the status page, in its feeds and badges. Nobody is paged by it, an
 
 from __future__ import annotations
 
-import getpass
 import secrets
 from typing import Annotated
 
@@ -47,7 +46,7 @@ def note(
     storage: stored.Url = None,
 ) -> None:
     """Add a public update to a page's incident."""
-    made = Note(page_id=page, at=now(), text=_line(text), author=author or getpass.getuser())
+    made = Note(page_id=page, at=now(), text=_line(text), author=author or stored.user())
 
     async def add(store: Store) -> None:
         await _known_page(store, page)
@@ -79,7 +78,7 @@ def override(
             level=status,
             at=begins,
             ends_at=ends,
-            author=author or getpass.getuser(),
+            author=author or stored.user(),
             page_id=name if is_page else None,
             pipeline=None if is_page else name,
         )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
-import os
 import secrets
 from datetime import datetime
 from typing import Annotated
@@ -70,7 +68,7 @@ def add(  # noqa: PLR0913  # one parameter an option
         match=match,
         starts_at=now(),
         ends_at=ahead(lasting, "--for"),
-        author=author or _user(),
+        author=author or stored.user(),
         comment=comment,
     )
     stored.change(stored.storage_of(config, storage), lambda store: store.add_silence(made))
@@ -117,14 +115,6 @@ def end(
 
     one = stored.change(stored.storage_of(config, storage), ended)
     Console(highlight=False).print(Text(f"ended {plain(one.id)}: {plain(matched(one.match))}"))
-
-
-def _user() -> str:
-    """A container may run as a user without a name."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # OSError since Python 3.13
-        return f"user {os.getuid()}"
 
 
 def known_check(name: str, where: str) -> str:

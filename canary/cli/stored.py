@@ -7,7 +7,9 @@ not there is a question to the person who asked, not a reason to create an empty
 from __future__ import annotations
 
 import asyncio
+import getpass
 import json
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Protocol, TypeVar
@@ -95,6 +97,14 @@ def the_one(kind: str, found: Sequence[_Named], prefix: str) -> _Named:
         msg = f"no single {kind} {prefix!r} holds now; there are {there}"
         raise UsageError(msg)
     return (exact or fitting)[0]
+
+
+def user() -> str:
+    """A container may run as a user without a name."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # OSError since Python 3.13
+        return f"user {os.getuid()}"
 
 
 def say_json(value: Json) -> None:
