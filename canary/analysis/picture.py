@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Literal
+from typing import Literal, Protocol, TypeVar
 
 from canary.analysis.forecast import forecast
 from canary.analysis.lane import MEANINGS, Sign, column, lane, round_step
@@ -42,6 +42,16 @@ _LOOKS: dict[Sign, tuple[str, int]] = {  # colour, height
     Sign.ERROR: (RED, 20),
 }
 _STATUS_COLOURS = {Status.PASS: "#15803d", Status.WARN: "#b45309", Status.FAIL: RED, Status.UNKNOWN: FAINT}
+
+
+class AtHop(Protocol):
+    """What was asked of one hop."""
+
+    @property
+    def hop(self) -> str: ...
+
+
+_Result = TypeVar("_Result", bound=AtHop)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +96,7 @@ class Cut:
 
 def picture(run: Run) -> Picture:
     """Of a run with at least one result, from the user down; what is beyond 40 rows is left out, and says so."""
-    results = _top_down(run)
+    results = top_down(run.results)
     shown, cuts = results[:_MOST_ROWS], cuts_of(results)[:_MOST_ROWS]
     span_s = max([*(result.observation.end.at for result in shown), *(cut.at for cut in cuts), 0.001])
     title = _short(f"{run.pipeline}, {run.probe}, run {run.id}, {run.started_at:%Y-%m-%d %H:%M:%S %Z}", _LONGEST_TITLE)
@@ -115,10 +125,10 @@ def cuts_of(results: Sequence[HopResult]) -> list[Cut]:
     return sorted(found.values(), key=lambda cut: cut.at)
 
 
-def _top_down(run: Run) -> list[HopResult]:
-    """Hops were asked from the engine up; people read from the user down."""
-    hops = list(dict.fromkeys(result.hop for result in run.results))
-    return [result for hop in reversed(hops) for result in run.results if result.hop == hop]
+def top_down(results: Sequence[_Result]) -> list[_Result]:
+    """Hops were asked from the engine up; people read from the user down. A hop's requests stay in their order."""
+    hops = list(dict.fromkeys(result.hop for result in results))
+    return [result for hop in reversed(hops) for result in results if result.hop == hop]
 
 
 def _row(result: HopResult, top: float, span_s: float) -> Iterator[Box | Words]:

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from canary.analysis.picture import top_down
 from canary.cli import options, stored
 from canary.cli.drawing import draw
 from canary.cli.errors import UsageError
@@ -26,7 +27,6 @@ from canary.cli.waterfall import (
     show_findings,
     show_verdicts_by_hop,
     show_waterfall,
-    top_down,
 )
 from canary.cli.when import local
 from canary.core.jsonable import as_json

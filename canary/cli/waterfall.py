@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from canary.analysis.picture import top_down
 from canary.checks.idle_timeout import label
 from canary.cli.screen import STYLES, plain, shown
 from canary.cli.timeline import LABEL_COLUMNS, axis_row, legend, stream_row, timer_row
@@ -34,9 +35,6 @@ class Judged(Protocol):
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]: ...
-
-
-_Result = TypeVar("_Result", bound=Judged)
 
 
 def show_run(console: Console, run: Run, *, every_verdict: bool = False) -> None:
@@ -87,12 +85,6 @@ def _fitting(key: Text, *, label_columns: int, width: int) -> list[Text]:
             lines.append(Text())
         lines[-1].append("  " if lines[-1] else "").append_text(entry)
     return lines
-
-
-def top_down(results: Sequence[_Result]) -> list[_Result]:
-    """Hops were asked from the engine up; people read from the user down. A hop's requests stay in their order."""
-    hops = list(dict.fromkeys(result.hop for result in results))
-    return [result for hop in reversed(hops) for result in results if result.hop == hop]
 
 
 def request_name(result: Judged) -> str:
