@@ -39,7 +39,7 @@ from canary.store import StoreError
 
 BEAT_S = 1.0  # clocks and snapshot
 LOOK_S = 15.0  # silences and deploys that others stored, and whatever time brings: reminders, mutes that end
-PRUNE_S = 300.0  # soon enough for a daemon that is restarted often; with nothing to remove it costs some milliseconds
+PRUNE_S = 60.0  # with nothing to remove it costs 30 ms of processor time over 100,000 runs
 DEPLOYS_BACK = timedelta(days=1)
 _AFTER_A_BUG_S = 5.0
 
@@ -246,7 +246,8 @@ class Running:
         except StoreError as error:
             log.warning("not pruned", why=str(error))
         else:
-            log.info("pruned", runs=pruned.runs, transcripts=pruned.transcripts)
+            say = log.info if pruned.runs or pruned.transcripts else log.debug
+            say("pruned", runs=pruned.runs, transcripts=pruned.transcripts)
 
     async def _heartbeat(self) -> None:
         """Said only by what works: a run since the last ping, stored, and nobody who refuses to be told."""

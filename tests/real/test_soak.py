@@ -27,6 +27,7 @@ pytestmark = pytest.mark.real
 ROOT = Path(__file__).parents[2]
 MINUTES = float(os.environ.get("CANARY_SOAK_MINUTES", "3"))
 LINE_S = 5.0  # of watched_daemon.py
+KEPT = 30  # pruned once a minute, so that each third of the shortest soak sees as many runs come as go
 SCALE = 0.02  # a run through five hops takes less than its second
 
 
@@ -68,7 +69,7 @@ def config_of(folder: Path, demo: Demo) -> Path:
     probes = [{"use": "quick", "every": "1s", "deadline": "30s", "checks": ["reachable", "complete", "baseline"]}]
     plan = {
         "listen": {"address": "127.0.0.1:0"},
-        "storage": {"url": f"sqlite:///{folder}/canary.db", "keep": {"runs": 100}},
+        "storage": {"url": f"sqlite:///{folder}/canary.db", "keep": {"runs": KEPT}},
         "pipelines": [{"name": "demo", "hops": hops, "probes": probes}],
     }
     path = folder / "canary.yaml"
