@@ -105,18 +105,20 @@ def test_nothing_grows(tmp_path: Path):
         events = [json.loads(line) for line in log]
     assert daemon.returncode == 0
     runs = [event for event in events if event["event"] == "run"]
-    odd = [event for event in events if event["level"] != "info" and event.get("why") != "overlap"]
-    assert odd == []  # on a busy machine a run may take longer than its second
     third = len(looks) // 3
     early, late = looks[third : 2 * third], looks[2 * third :]  # the first third is the warm-up
     print(f"\n{MINUTES:g} min, {len(runs)} runs, {sum(event['answers'] for event in runs)} answers")
+    grown: list[str] = []
     for name in ("rss", "descriptors", "threads", "tasks", "database"):
         before, after = (statistics.median(getattr(each, name) for each in part) for part in (early, late))
         print(f"{name}: {before:.0f} -> {after:.0f} ({after / before - 1:+.1%})")
-        assert after <= before * 1.1 + (4 if name in ("descriptors", "threads", "tasks") else 0), name
+        grown += [name] if after > before * 1.1 + (4 if name in ("descriptors", "threads", "tasks") else 0) else []
     lags = sorted(late_s for each in looks[third:] for late_s in each.late_s)
     p50, p99 = lags[len(lags) // 2], lags[len(lags) * 99 // 100]
     print(
         f"loop lag: p50 {p50 * 1e3:.1f} ms, p99 {p99 * 1e3:.1f} ms, worst {lags[-1] * 1e3:.1f} ms of {len(lags)} ticks"
     )
+    odd = [event for event in events if event["level"] != "info" and event.get("why") != "overlap"]
+    assert odd == []  # on a busy machine a run may take longer than its second
+    assert grown == []
     assert len(runs) > 30 * MINUTES, "it hardly ran"
