@@ -48,6 +48,7 @@ async def run_probe(pipeline: Pipeline, assignment: Assignment, occasion: Occasi
         for index, hop in reversed(probed)
     ]
     asked = await (_all_at_once(visits) if pipeline.parallel else _one_by_one(visits))
+    asked = _without_alarms_of_others(asked, assignment.probe)
     results = [result for hop in asked for result in (hop.plain, *hop.budgets)]
     findings = localise(
         [*_verdicts(asked), *_not_told(asked, assignment.probe)],
@@ -135,16 +136,33 @@ async def _with_budgets(hop: Asked) -> Asked:
     return replace(hop, budgets=tuple(await prove_budgets(hop.visit, hop.evidence)))
 
 
+def _others(probe: Probe) -> list[str]:
+    """Checks that this probe does not ask for: they may explain a failure of those that it does ask for."""
+    return [name for name in _EXPLAINING if probe.checks is not None and name not in probe.checks]
+
+
 def _unasked(evidence: Evidence, probe: Probe) -> tuple[Verdict, ...]:
-    """What an answer shows though this probe does not ask for it: it may explain a failure that it does ask for."""
-    names = [name for name in _EXPLAINING if probe.checks is not None and name not in probe.checks]
-    return judge(evidence, only=names)
+    return judge(evidence, only=_others(probe))
 
 
 def _judge(evidence: Evidence, probe: Probe) -> tuple[Verdict, ...]:
     """All that is told: not that an unasked check could not be judged, as with a stream that we stopped."""
     unasked = (verdict for verdict in _unasked(evidence, probe) if verdict.status is not Status.UNKNOWN)
     return (*judge(evidence, only=probe.checks), *unasked)
+
+
+def _without_alarms_of_others(asked: list[Asked], probe: Probe) -> list[Asked]:
+    """Where nothing that was asked for fails there is nothing to explain: what else fails is a warning."""
+    others = _others(probe)
+    results = [result for hop in asked for result in (hop.plain, *hop.budgets)]
+    failing = {verdict.check for result in results for verdict in result.verdicts if verdict.status is Status.FAIL}
+    if not failing or not failing <= set(others):
+        return asked
+    return [replace(hop, plain=replace(hop.plain, verdicts=tuple(map(_warning, hop.plain.verdicts)))) for hop in asked]
+
+
+def _warning(verdict: Verdict) -> Verdict:
+    return replace(verdict, status=Status.WARN) if verdict.status is Status.FAIL else verdict
 
 
 def _verdicts(asked: Sequence[Asked]) -> list[HopVerdict]:

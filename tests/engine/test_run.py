@@ -8,7 +8,7 @@ import pytest
 from canary.core.secret import Secret
 from canary.core.spec import Assignment, Hop, Pipeline, Probe, QuestionTemplate
 from canary.core.timeout import Clock, Timeout, TimerPhase
-from canary.core.verdict import Status
+from canary.core.verdict import Status, worst
 from canary.demo.answers import answers
 from canary.demo.pipeline import INCIDENT_FAULTS, WIDE, demo_pipeline
 from canary.engine.run import run_probe, timers_above
@@ -194,3 +194,26 @@ async def test_a_probe_may_leave_checks_out_and_is_told_what_explains_its_failur
         run = await run_probe(Pipeline(name="p", hops=hops), replace(ASK, probe=probe), occasion())
     (result,) = run.results
     assert [(v.check, v.status) for v in result.verdicts] == [("reachable", Status.PASS), ("idle_timeout", Status.PASS)]
+
+
+@pytest.mark.parametrize(
+    ("checks", "first_visible_s", "told", "status"),
+    [
+        pytest.param(("reachable",), None, [], Status.WARN, id="nothing asked fails"),
+        pytest.param(("idle_timeout",), None, ["idle_timeout"], Status.FAIL, id="asked for"),
+        pytest.param(("first_visible",), 0.01, ["idle_timeout"], Status.FAIL, id="explains what was asked"),
+    ],
+)
+async def test_an_unasked_check_that_fails_is_no_finding_unless_something_asked_fails(
+    checks, first_visible_s, told, status
+):
+    """The answer comes after 0.2 s of silence, and a timer above allows 0.05 s of it."""
+    late = [PLAIN_ANSWER[0], (0.2, PLAIN_ANSWER[1][1]), *PLAIN_ANSWER[2:]]
+    probe = replace(ASK.probe, checks=checks)
+    async with LlmServer(lambda request: late if request.method == "POST" else answering(request)) as server:
+        browser = Hop(name="browser", timeouts=(idle("ui", 0.05, "browser"),))
+        hops = (browser, Hop(name="e", url=server.url, model="fake"))
+        assignment = replace(ASK, probe=probe, first_visible_s=first_visible_s)
+        run = await run_probe(Pipeline(name="p", hops=hops), assignment, occasion())
+    assert [finding.check for finding in run.findings] == told
+    assert worst(verdict for result in run.results for verdict in result.verdicts) is status

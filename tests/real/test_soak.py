@@ -118,7 +118,8 @@ def test_nothing_grows(tmp_path: Path):
     print(
         f"loop lag: p50 {p50 * 1e3:.1f} ms, p99 {p99 * 1e3:.1f} ms, worst {lags[-1] * 1e3:.1f} ms of {len(lags)} ticks"
     )
-    odd = [event for event in events if event["level"] != "info" and event.get("why") != "overlap"]
-    assert odd == []  # on a busy machine a run may take longer than its second
+    skipped = ("overlap", "shutdown")  # on a busy machine a run may take longer than its second; one waits at the end
+    odd = [event for event in events if event["level"] != "info" and event.get("why") not in skipped]
+    assert odd == []
     assert grown == []
     assert len(runs) > 30 * MINUTES, "it hardly ran"
