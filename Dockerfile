@@ -1,7 +1,7 @@
 # Two stages: the wheel is built where compilers may be, and runs where only Python is.
 FROM python:3.13-slim AS build
 WORKDIR /src
-COPY pyproject.toml README.md ./
+COPY pyproject.toml README.md LICENSE ./
 COPY canary canary
 COPY probes probes
 RUN pip install --no-cache-dir build && python -m build --wheel --outdir /wheels

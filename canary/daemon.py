@@ -30,9 +30,6 @@ import structlog
 from canary.config.errors import ConfigError
 from canary.config.estimate import costs
 from canary.config.presets import catalogue
-from canary.core import metrics
-from canary.core.conclusion import Conclusion
-from canary.core.metrics import Skip
 from canary.core.run import Run
 from canary.core.service import LogFormat
 from canary.core.spec import Plan
@@ -42,7 +39,6 @@ from canary.engine.archive import Archive
 from canary.engine.asking import Requests
 from canary.engine.cycle import Cycle
 from canary.engine.dispatch import Dispatcher
-from canary.engine.due import Due, Key
 from canary.engine.governor import Allowance, Cost
 from canary.engine.health import LoopLag
 from canary.engine.records import records_of
@@ -53,8 +49,9 @@ from canary.engine.spending import Spending
 from canary.engine.state import Known
 from canary.engine.statements import Statements
 from canary.engine.teller import Teller
+from canary.engine.ties import Ties
 from canary.engine.worker import Worker
-from canary.store import Store, open_store
+from canary.store import Store, StoreError, store_at
 from canary.web.actions import Refusal, Refused
 from canary.web.app import app
 from canary.web.serve import serve
@@ -100,21 +97,29 @@ async def run_daemon(
 ) -> None:
     """Returns once `stop` is set, after everything is closed. `listening` is told the base URL, `finished` each run.
 
-    Raises ConfigError, StoreError or ListenError where it cannot even begin.
+    Raises ConfigError, StoreError or ListenError where it cannot even begin. A store that is only away now is no reason
+    for that; where it turns out to be another daemon's, StoreError is raised then.
     """
+    refusals: list[StoreError] = []
+
+    def refuse(error: StoreError) -> None:
+        refusals.append(error)
+        stop.set()
+
     seen = config.stamp()
     plan = config.load()
     config.log(plan.service.log_format)
     async with AsyncExitStack() as stack:
-        store = await stack.enter_async_context(open_store(plan.service.storage, alone=True))
+        store = await stack.enter_async_context(store_at(plan.service.storage))
         session = await stack.enter_async_context(aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()))
         running = build(plan, config, store=store, session=session, clocks=clocks, finished=finished)
+        running.archive.refused = refuse
         await running.recall()
         reload = Reload(
             read=partial(_read, config), stamp=config.stamp, running=running, seen=seen, look_s=config.look_s
         )
         stack.enter_context(_signals(stop, reload.wanted))
-        statements = Statements(known=running.known, store=store, clocks=clocks)
+        statements = Statements(known=running.known, archive=running.archive, clocks=clocks)
         site = app(
             snapshot=running.snapshot,
             actions=_requests(running, reload, statements).actions(),
@@ -129,6 +134,8 @@ async def run_daemon(
             await stop.wait()
             log.info("stopping")
     log.info("stopped")
+    if refusals:
+        raise refusals[0]
 
 
 def build(
@@ -142,57 +149,14 @@ def build(
 ) -> Running:
     """All parts, tied together; nothing runs yet."""
     known = Known(plan=plan, started_at=clocks.wall(), last_reload_at=clocks.wall())
-    archive = Archive(
-        store=store,
-        remembered=lambda: known.open(waiting=dispatcher.notifications()),
-        changed=_store_changed,
-        failed=lambda error: running.own_error("store", error),
-    )
     alerts, spending = Alerts(known=known), Spending(day=clocks.wall().date())
+    ties = Ties(known=known, clocks=clocks, alerts=alerts, finished=finished)
+    archive = Archive(store=store, remembered=ties.open, changed=_store_changed, failed=partial(ties.fault, "store"))
     teller = Teller(known=known, session=session, now=clocks.wall)
-    running: Running
-
-    def concluded(conclusion: Conclusion, run: Run) -> None:
-        if conclusion.notifications:
-            teller.show(run)
-        running.publish()  # before anybody is told: who follows the link finds what the message says
-        dispatcher.offer(conclusion.notifications)
-
-    def skipped(key: Key, why: Skip, times: int) -> None:
-        known.tally.add(metrics.RUNS_SKIPPED, *key, why, by=times)
-        log.warning("run skipped", pipeline=key[0], probe=key[1], why=why.value, times=times)
-
-    def over(run: Run) -> None:
-        running.over(run)
-        finished(run)
-
-    def failed(_due: Due, error: Exception) -> None:
-        running.own_error("worker", error)
-
-    dispatcher = Dispatcher(
-        archive=archive,
-        deliver=teller.deliver,
-        told=teller.told,
-        failed=lambda error: running.own_error("notify", error),
-        now=clocks.wall,
-        steady=clocks.steady,
-    )
-    cycle = Cycle(
-        known=known,
-        archive=archive,
-        clocks=clocks,
-        catalogue=catalogue(),
-        allowances=lambda: running.allowances,
-        spending=spending,
-        conclude=lambda run, history: alerts.of_run(run, history, clocks.wall()),
-        concluded=concluded,
-        over=over,
-        skipped=skipped,
-        seed=config.seed,
-    )
+    cycle = _cycle(archive, spending, ties, seed=config.seed)
     most = plan.service.concurrent_runs
-    worker = Worker(perform=cycle.perform, urls=cycle.urls, skipped=skipped, failed=failed, most=most)
-    running = Running(
+    worker = Worker(perform=cycle.perform, urls=cycle.urls, skipped=ties.skipped, failed=ties.failed, most=most)
+    ties.running = Running(
         session=session,
         known=known,
         clocks=clocks,
@@ -202,12 +166,40 @@ def build(
         spending=spending,
         cycle=cycle,
         worker=worker,
-        dispatcher=dispatcher,
-        timetable=Timetable(clocks=clocks, ring=worker.take, skipped=skipped),
+        dispatcher=_dispatcher(archive, teller, ties),
+        timetable=Timetable(clocks=clocks, ring=worker.take, skipped=ties.skipped),
         allowances=allowances_of(plan),
         lag=LoopLag(steady=clocks.steady),
     )
-    return running
+    return ties.running
+
+
+def _cycle(archive: Archive, spending: Spending, ties: Ties, *, seed: Callable[[], int]) -> Cycle:
+    return Cycle(
+        known=ties.known,
+        archive=archive,
+        clocks=ties.clocks,
+        catalogue=catalogue(),
+        allowances=ties.allowances,
+        spending=spending,
+        listen=ties.listen,
+        conclude=ties.conclude,
+        concluded=ties.concluded,
+        over=ties.over,
+        skipped=ties.skipped,
+        seed=seed,
+    )
+
+
+def _dispatcher(archive: Archive, teller: Teller, ties: Ties) -> Dispatcher:
+    return Dispatcher(
+        archive=archive,
+        deliver=teller.deliver,
+        told=teller.told,
+        failed=partial(ties.fault, "notify"),
+        now=ties.clocks.wall,
+        steady=ties.clocks.steady,
+    )
 
 
 def allowances_of(plan: Plan) -> Mapping[str, Allowance]:

@@ -55,6 +55,18 @@ def _stretch(finding: Finding, hops: Sequence[str]) -> Sequence[str]:
     return hops[min(places) : max(places) + 1] if places else ()
 
 
+def renamed(incident: Incident, rules: Rules) -> Incident:
+    """As it is, or under its hop's new name: the plan has none of the old one, and one at the same place."""
+    key = incident.key
+    pipeline = rules.pipeline(key.pipeline)
+    hops = [] if pipeline is None else [hop.name for hop in pipeline.hops]
+    for name in hops if key.origin not in hops else ():
+        new = replace(key, origin=name)
+        if cause_of(new, rules) == incident.cause:
+            return replace(incident, key=new, finding=replace(incident.finding, origin=name))
+    return incident
+
+
 def one_cause(one: Incident, other: Incident, rules: Rules) -> bool:
     return one.cause == other.cause or _explains(one, other, rules) or _explains(other, one, rules)
 

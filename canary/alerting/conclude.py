@@ -13,10 +13,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from canary.alerting.asked import still_asked
+from canary.alerting.cause import renamed
 from canary.alerting.ids import id_of
 from canary.alerting.incidents import BLIND, counting, enter, passed_enough, step
 from canary.alerting.message import NOTHING_BESIDE, Beside, kept, message_of
 from canary.alerting.pages import regroup
+from canary.alerting.rejoin import join
 from canary.alerting.routing import policy_for
 from canary.alerting.rules import Known, Rules
 from canary.alerting.sightings import Sighting, sightings
@@ -46,7 +48,7 @@ class _Scene:
     rules: Rules
     now: datetime
     beside: Beside = NOTHING_BESIDE
-    retired: bool = False
+    parting: str = ""  # why what nothing shows any more is over
 
 
 def conclude(
@@ -82,16 +84,34 @@ def tick(known: Known, rules: Rules, now: datetime) -> Conclusion:
 def retire(known: Known, rules: Rules, now: datetime) -> Conclusion:
     """After a reload: what nothing asks for any more is over. `rules`: of the new plan.
 
-    A page that ends so did not come and go: if it is back under a probe's new name, it does not flap.
+    A page that ends so did not come and go: if it is back under a probe's new name, it does not flap. A hop under a new
+    name is the same hop. Who was told and is in the plan no more cannot be told the end, which is noted. Nor is there
+    anything to wait for where a page flapped.
     """
-    steps = []
+    steps, keys = [], {incident.key for incident in known.incidents}
     for incident in known.incidents:
-        if not still_asked(incident, rules):
+        heir = renamed(incident, rules)
+        if heir is not incident and heir.key not in keys and still_asked(heir, rules):
+            keys.add(heir.key)
+            steps.append(_Step(after=heir, status=Status.UNKNOWN))
+        elif not still_asked(incident, rules):
             over, transition = enter(incident, Event.GONE, now)
             steps.append(_Step(after=over, status=Status.UNKNOWN, transition=transition))
-    conclusion = _concluded(known, steps, _Scene(rules=rules, now=now, retired=True))
+    gone = frozenset(step.after.id for step in steps if step.transition)
+    known = replace(known, pages=tuple(_settled(page, gone, rules) for page in known.pages))
+    conclusion = _concluded(known, steps, _Scene(rules=rules, now=now, parting="the config asks for it no more"))
     pages = (replace(each, changes=each.changes[-1:]) if each.resolved_at == now else each for each in conclusion.pages)
-    return replace(conclusion, pages=tuple(pages))
+    withheld = (*conclusion.withheld, *_left_behind(after(known, conclusion).pages, rules, now))
+    return replace(conclusion, pages=tuple(pages), withheld=withheld)
+
+
+def rejoin(stored: Known, ours: Known, rules: Rules, now: datetime) -> tuple[Known, Conclusion]:
+    """What a store knew all along, found when it came back, and what was seen meanwhile: both as one. See rejoin.py."""
+    joined = join(stored, ours, now)
+    steps = [_Step(after=after, status=Status.UNKNOWN, transition=moved) for after, moved in joined.moves]
+    scene = _Scene(rules=rules, now=now, parting="it goes on as an earlier page, which could not be looked up before")
+    known = Known(incidents=joined.incidents, pages=joined.pages)
+    return known, _concluded(known, steps, scene)
 
 
 def acknowledge(page: Page, who: str, known: Known, rules: Rules, now: datetime) -> Conclusion:
@@ -142,7 +162,7 @@ def _concluded(known: Known, steps: Sequence[_Step], scene: _Scene) -> Conclusio
     withheld: list[Withheld] = []
     for grouped in regroup(known.pages, tuple(incidents.values()), scene.rules, scene.now):
         was = before.get(grouped.id)
-        if was is not None and was.resolved_at is not None and grouped == was:
+        if was is not None and was.resolved_at is not None and grouped == was and not _owed(was, scene.rules):
             continue
         page = kept(grouped, scene.rules, scene.beside)
         members = _members(page, incidents.values())
@@ -175,8 +195,8 @@ def _notified(
         if not decision.told or decision.receiver is None or not subjects:
             continue
         message = message_of(page, subjects, scene.rules, scene.now, reason=decision.reason, beside=scene.beside)
-        if scene.retired and not members:
-            message = replace(message, notes=(*message.notes, "the config asks for it no more"))
+        if scene.parting and page.resolved_at == scene.now:
+            message = replace(message, ended=scene.parting)
         page = heard(page, decision.receiver, decision.reason, scene.now)
         notifications.append(
             Notification(
@@ -201,6 +221,26 @@ def _withheld(was: Page | None, page: Page, found: Sequence[Decision], now: date
             yield Withheld(
                 page_id=page.id, receiver=decision.receiver, reason=decision.reason, at=now, until=decision.until
             )
+
+
+def _settled(page: Page, gone: frozenset[str], rules: Rules) -> Page:
+    """What nothing asks for any more comes and goes no more either."""
+    left = page.lead is None or still_asked(page.lead, rules) or not gone.issuperset(page.members)
+    return page if left else replace(page, flapping=False)
+
+
+def _owed(page: Page, rules: Rules) -> bool:
+    """Whether somebody who can be told does not know yet that it is over: a receiver that was gone for a while."""
+    return any(receiver.name in announced_to(page) for receiver in rules.receivers)
+
+
+def _left_behind(pages: Iterable[Page], rules: Rules, now: datetime) -> Iterator[Withheld]:
+    """What goes on by the belief of a receiver that the plan has no more: a person has to end it there."""
+    here = {receiver.name for receiver in rules.receivers}
+    for page in pages:
+        for name in announced_to(page) if page.resolved_at is None else ():
+            if name not in here:
+                yield Withheld(page_id=page.id, receiver=name, reason=Reason.NO_ROUTE, at=now)
 
 
 def _shape(page: Page) -> tuple[object, ...]:

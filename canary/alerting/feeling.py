@@ -1,14 +1,22 @@
-"""What people notice of a finding, in the words that they would use themselves; and its short name, for a title."""
+"""What people notice of a finding, in the words that they would use themselves; its short name and its place.
+
+What people feel is what fails at the hop nearest to them, and may be of another kind than the fault that it follows
+from: an engine that does not answer is an error to some, and to others a page that stays empty.
+
+Messages are English. A page in another language has `Phrases` of its own for the same keys, and what is known of a
+finding is put into them as it is put into ours.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from canary.alerting.incidents import BLIND
 from canary.core.finding import Finding, Severity
 from canary.core.units import format_duration
-from canary.core.verdict import Verdict
+from canary.core.verdict import Status, Verdict
 
 # By check and reason; reason None: whatever else the check says. `{observed}` and `{limit}` are the verdict's numbers.
 FEELINGS: Mapping[tuple[str, str | None], str] = MappingProxyType(
@@ -16,10 +24,12 @@ FEELINGS: Mapping[tuple[str, str | None], str] = MappingProxyType(
         ("reachable", None): "People get an error instead of an answer.",
         ("reachable", "auth"): "People get an error: the hop refuses our key, and perhaps theirs.",
         ("reachable", "no_response"): "People wait and get nothing at all.",
+        ("reachable", "deadline"): "People wait and get nothing at all.",
         ("reachable", "gateway_timeout"): "People wait, and then get a timeout error instead of an answer.",
-        ("complete", None): "People see the answer break off.",
+        ("complete", None): "People see the answer break off, or never begin.",
         ("complete", "deadline"): "People wait for an end that does not come.",
         ("complete", "hung"): "People wait and see nothing: the stream opens and then stays silent.",
+        ("complete", "oversized"): "People wait for an end that does not come.",
         ("complete", "stalled"): "People see the answer stop in the middle.",
         ("complete", "error_in_stream"): "People see the answer break off with an error.",
         ("visible_content", None): "People get an empty answer, with a status that says all is well.",
@@ -51,7 +61,13 @@ FEELINGS: Mapping[tuple[str, str | None], str] = MappingProxyType(
         (BLIND, None): "We cannot tell how people fare: the monitor sees nothing here.",
     }
 )
-NOT_FELT = "The hop nearest to people does not fail so far."
+# The monitor's own; and what is judged by what comes in from below: whoever gets nothing has nothing to hold back, so
+# it passes, and yet has nothing for people.
+_FELT_ANYWAY = frozenset({BLIND, "streaming"})
+NOT_FELT = "It does not reach the hop nearest to people so far."
+
+_NEVER_REACHED = frozenset({"dns", "connect", "tls"})
+_PLAINEST_FIRST = tuple(dict.fromkeys(check for check, _ in FEELINGS))
 
 # By check and reason, as above.
 TITLES: Mapping[tuple[str, str | None], str] = MappingProxyType(
@@ -59,6 +75,7 @@ TITLES: Mapping[tuple[str, str | None], str] = MappingProxyType(
         ("reachable", None): "No usable answer",
         ("complete", None): "Answers break off",
         ("complete", "hung"): "Answers do not begin",
+        ("complete", "oversized"): "Answers do not end",
         ("visible_content", None): "Empty answers",
         ("idle_timeout", None): "Silence beyond an idle timeout",
         ("first_visible", None): "First visible text too late",
@@ -76,34 +93,90 @@ TITLES: Mapping[tuple[str, str | None], str] = MappingProxyType(
 )
 
 
-def feeling(finding: Finding, verdict: Verdict | None) -> str:
-    """`verdict`: the finding's own at its origin. A sentence that lacks its numbers falls back to one without them."""
-    if finding.severity is not Severity.CRITICAL and finding.check != BLIND:
-        return NOT_FELT
-    default = "People are affected."
-    text = _words(FEELINGS, finding) or default
-    numbers = {name: _number(value, verdict) for name, value in _values(verdict).items() if value is not None}
-    try:
-        return text.format(**numbers)
-    except KeyError:
-        return default
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phrases:
+    """One language. `titles`, `feelings`: by check and reason, reason None for whatever else the check says.
+
+    `{…}` places are filled in from the finding. `number`: how a value with its unit is written.
+    """
+
+    titles: Mapping[tuple[str, str | None], str]
+    feelings: Mapping[tuple[str, str | None], str]
+    other_title: str
+    other_feeling: str
+    not_felt: str
+    at: str
+    at_or_below: str
+    between: str
+    number: Callable[[float, str | None], str]
 
 
-def title(finding: Finding) -> str:
-    text = _words(TITLES, finding) or f"{finding.check} fails"
-    return text.format(subject=finding.subject)
-
-
-def _words(table: Mapping[tuple[str, str | None], str], finding: Finding) -> str | None:
-    return table.get((finding.check, finding.reason)) or table.get((finding.check, None))
-
-
-def _values(verdict: Verdict | None) -> Mapping[str, float | None]:
-    return {"observed": verdict.observed, "limit": verdict.limit} if verdict else {}
-
-
-def _number(value: float, verdict: Verdict | None) -> str:
-    unit = verdict.unit if verdict else None
+def _number(value: float, unit: str | None) -> str:
     if unit == "s":
         return format_duration(value)
     return f"{value:.3g} {unit}" if unit else f"{value:.3g}"
+
+
+ENGLISH = Phrases(
+    titles=TITLES,
+    feelings=FEELINGS,
+    other_title="{check} fails",
+    other_feeling="People are affected.",
+    not_felt=NOT_FELT,
+    at="at {origin}",
+    at_or_below="at {origin} or below",
+    between="between {above} and {below}",
+    number=_number,
+)
+
+
+def feeling(finding: Finding, verdict: Verdict | None, phrases: Phrases = ENGLISH) -> str:
+    """`verdict`: the finding's own at its origin. A sentence that lacks its numbers falls back to one without them."""
+    if finding.severity is not Severity.CRITICAL and finding.check not in _FELT_ANYWAY:
+        return phrases.not_felt
+    felt = _at_the_top(finding)
+    verdict, kind = felt or verdict, felt or finding
+    text = _found(phrases.feelings, kind.check, kind.reason) or phrases.other_feeling
+    values = {"observed": verdict.observed, "limit": verdict.limit} if verdict else {}
+    unit = verdict.unit if verdict else None
+    numbers = {name: phrases.number(value, unit) for name, value in values.items() if value is not None}
+    try:
+        return text.format(**numbers)
+    except KeyError:
+        return phrases.other_feeling
+
+
+def title(finding: Finding, phrases: Phrases = ENGLISH) -> str:
+    text = _found(phrases.titles, finding.check, finding.reason) or phrases.other_title
+    return text.format(subject=finding.subject, check=finding.check)
+
+
+def place(finding: Finding, phrases: Phrases = ENGLISH) -> str:
+    """Where it begins, as it follows a title."""
+    if finding.at_or_below:
+        return phrases.at_or_below.format(origin=finding.origin)
+    if finding.edge is None or never_reached(finding):
+        return phrases.at.format(origin=finding.origin)
+    return phrases.between.format(above=finding.edge[0], below=finding.edge[1])
+
+
+def never_reached(finding: Finding) -> bool:
+    """Whether nobody got as far as to the hop at fault: then nothing goes wrong between it and the one below."""
+    return finding.check == "reachable" and finding.reason in _NEVER_REACHED
+
+
+def _at_the_top(finding: Finding) -> Verdict | None:
+    """What fails most plainly at the topmost hop that the fault reaches; None where it reaches none but its origin."""
+    if not finding.affected or finding.check == BLIND:
+        return None
+    top = finding.affected[-1]
+    failing = [
+        found.verdict
+        for found in finding.evidence
+        if found.hop == top and found.verdict.status is Status.FAIL and found.verdict.check in _PLAINEST_FIRST
+    ]
+    return min(failing, key=lambda verdict: _PLAINEST_FIRST.index(verdict.check), default=None)
+
+
+def _found(table: Mapping[tuple[str, str | None], str], check: str, reason: str) -> str | None:
+    return table.get((check, reason)) or table.get((check, None))

@@ -52,13 +52,14 @@ ACTIVE = (State.FIRING, State.RECOVERING)  # people are, or should be, told of i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What one run says of one key. `status` is FAIL, with its finding, PASS or UNKNOWN."""
+    """What one run says of one key. `status` is FAIL, with its finding, PASS or UNKNOWN. `at`: when it was sent."""
 
     key: IncidentKey
     cause: str
     status: Status
     severity: Severity
     finding: Finding | None = None
+    at: datetime | None = None
 
 
 def step(
@@ -140,6 +141,7 @@ def _failed(
         severity=finding.severity,
         finding=finding,
         run_id=run_id,
+        seen_at=seen.at,
     )
     return replace(
         before,

@@ -17,8 +17,8 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 
 from canary.alerting.changed import deploys, versions
-from canary.alerting.feeling import feeling, title
-from canary.alerting.pages import leading
+from canary.alerting.feeling import feeling, never_reached, place, title
+from canary.alerting.pages import SETTLED, leading
 from canary.alerting.rules import Rules
 from canary.core.finding import Finding
 from canary.core.history import Past
@@ -67,11 +67,11 @@ def message_of(
     finding, key = lead.finding, lead.key
     verdict = verdict_of(finding)
     run = beside.run if beside.run and (beside.run.pipeline, beside.run.probe) == (key.pipeline, key.probe) else None
-    since = min(page.opened_at, *(each.opened_at or each.since for each in members))
+    since = min(page.opened_at, *(each.seen_at or each.opened_at or each.since for each in members))
     base = rules.base_url.rstrip("/") if rules.base_url else None
     run_id = lead.run_id
     return Message(
-        title=f"{title(finding)}, {_at(finding)} ({', '.join(page.pipelines)})",
+        title=f"{title(finding)}, {place(finding)} ({', '.join(page.pipelines)})",
         users_feel=feeling(finding, verdict),
         where=where(finding),
         cause=_cause(finding, rules),
@@ -99,7 +99,9 @@ def message_of(
 def where(finding: Finding) -> str:
     if finding.at_or_below:
         return f"{finding.origin} or below"
-    return f"{finding.edge[0]} -> {finding.edge[1]}" if finding.edge else finding.origin
+    if finding.edge is None or never_reached(finding):
+        return finding.origin
+    return f"{finding.edge[0]} -> {finding.edge[1]}"
 
 
 def verdict_of(finding: Finding) -> Verdict | None:
@@ -110,12 +112,6 @@ def verdict_of(finding: Finding) -> Verdict | None:
         if found.hop == finding.origin and found.verdict.check == finding.check
     )
     return next(own, None)
-
-
-def _at(finding: Finding) -> str:
-    if finding.at_or_below or finding.edge is None:
-        return f"at {where(finding)}"
-    return f"between {finding.edge[0]} and {finding.edge[1]}"
 
 
 def _cause(finding: Finding, rules: Rules) -> str:
@@ -177,7 +173,8 @@ def _said(verdicts: Sequence[Verdict]) -> str:
 
 def _notes(page: Page, members: Sequence[Incident], lead: Incident, now: datetime, reason: Reason) -> Iterator[str]:
     if reason is Reason.FLAPPING:
-        yield f"it comes and goes ({plural(len(page.changes), 'change')} within the hour); more once it has settled"
+        changes, quiet = plural(len(page.changes), "change"), format_duration(SETTLED.total_seconds())
+        yield f"it comes and goes ({changes} within the hour); how it ends is told once nothing has changed for {quiet}"
     ago = now - (lead.opened_at or now)
     if reason is Reason.OPENED and ago > _LATE:
         yield f"it began {format_duration(ago.total_seconds())} ago and was held back until now"

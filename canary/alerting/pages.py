@@ -9,6 +9,8 @@
   for what had happened before.
 - A page that flaps is not resolved while it settles, even when nothing fires; so a restart finds it and ends it.
 - Who acknowledged a page has in hand what people were told of. Once it is more severe than that, nobody has.
+- What was told in time to come was told by a clock that was set back since. It counts from now on, or reminders and
+  escalation would wait until that time is there.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from canary.alerting.ids import id_of
 from canary.alerting.incidents import ACTIVE
 from canary.alerting.rules import Rules
 from canary.core.finding import Severity
-from canary.core.incident import Incident, Page
+from canary.core.incident import Incident, Page, Told
 
 WITHIN = timedelta(hours=1)
 MOST_CHANGES = 2
@@ -117,6 +119,7 @@ def _current(page: Page, active: dict[str, Incident], rules: Rules, now: datetim
     """Its members as they are; closed if there are none any more; settled if nothing has changed for long."""
     if page.resolved_at is not None:
         return page
+    page = replace(page, told=_not_to_come(page.told, now))
     members = [active[member] for member in page.members if member in active]
     if page.members and not members:
         page = replace(page, members=(), changes=_changes(page, now))
@@ -138,6 +141,12 @@ def _current(page: Page, active: dict[str, Incident], rules: Rules, now: datetim
     )
 
 
+def _not_to_come(told: tuple[Told, ...], now: datetime) -> tuple[Told, ...]:
+    """With the last of them at this moment at the latest; how far they are apart stays."""
+    by = max((each.at for each in told), default=now) - now
+    return tuple(replace(each, at=each.at - by) for each in told) if by > timedelta(0) else told
+
+
 def _more_than_told(severity: Severity, page: Page) -> bool:
     told = [rank(each.severity) for each in page.told if each.severity is not None]
     return bool(told) and rank(severity) > max(told)
@@ -148,11 +157,15 @@ def _more(known: Sequence[str], names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _affected(members: Sequence[Incident], rules: Rules) -> tuple[str, ...]:
-    """Hops of all members, from the user down, pipeline by pipeline."""
+    """Hops of all members, from the user down, pipeline by pipeline.
+
+    Last those that the plan has no more: that a hop got another name is no sign that it is well.
+    """
     found: dict[str, None] = {}
     for incident in members:
         pipeline = rules.pipeline(incident.key.pipeline)
-        for hop in pipeline.hops if pipeline else ():
-            if hop.name in incident.finding.affected:
-                found[hop.name] = None
+        hops = [hop.name for hop in pipeline.hops] if pipeline else []
+        affected = incident.finding.affected
+        found |= dict.fromkeys(name for name in hops if name in affected)
+        found |= dict.fromkeys(name for name in affected if name not in hops)
     return tuple(found)

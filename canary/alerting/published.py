@@ -24,7 +24,40 @@ from canary.core.status import Level, Note, Override
 
 LONGEST = 1000  # characters of one text
 
-# What people may read of a finding, by its check.
+
+class Phase(StrEnum):
+    """Of an incident, in the words of Statuspage."""
+
+    INVESTIGATING = "investigating"
+    IDENTIFIED = "identified"
+    MONITORING = "monitoring"
+    RESOLVED = "resolved"
+
+
+class Turn(StrEnum):
+    """What an update tells."""
+
+    BEGAN = "began"
+    BACK = "back"
+    TAKEN = "taken"
+    CALM = "calm"
+    OVER = "over"
+    NOTE = "note"  # in a person's own words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """One language. `checks`: what people may read of a finding, by its check; `otherwise`: of any other.
+
+    `turns`: what the updates say that neither open nor are a person's; `seen_at` has a place for `{hops}`.
+    """
+
+    checks: Mapping[str, str]
+    otherwise: str
+    seen_at: str
+    turns: Mapping[Turn, str]
+
+
 WORDS: Mapping[str, str] = MappingProxyType(
     {
         "reachable": "Requests are not answered",
@@ -44,38 +77,69 @@ WORDS: Mapping[str, str] = MappingProxyType(
         BLIND: "The monitoring cannot tell how well it works",
     }
 )
-OTHERWISE = "It does not work as expected"
-
-
-class Phase(StrEnum):
-    """Of an incident, in the words of Statuspage."""
-
-    INVESTIGATING = "investigating"
-    IDENTIFIED = "identified"
-    MONITORING = "monitoring"
-    RESOLVED = "resolved"
+ENGLISH = Wording(
+    checks=WORDS,
+    otherwise="It does not work as expected",
+    seen_at="Seen at: {hops}.",
+    turns=MappingProxyType(
+        {
+            Turn.BACK: "It has come back.",
+            Turn.TAKEN: "Somebody is working on it.",
+            Turn.CALM: "The latest checks pass. It is watched until that is certain.",
+            Turn.OVER: "It is over.",
+        }
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update:
+    """`detail`: a person's words, or the finding's own sentence where the config shows it."""
+
     id: str
     phase: Phase
     at: datetime
-    text: str
+    turn: Turn
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicIncident:
-    """`updates`: oldest first, at least one. `places`: (pipeline, hop) that it touches, where the plan has them."""
+    """`updates`: oldest first, at least one. `places`: (pipeline, hop) that it touches, where the plan has them.
+
+    `check`: what speaks for it, None where that is not known; `hops`: where it was seen.
+    """
 
     id: str
-    title: str
+    check: str | None
+    pipelines: tuple[str, ...]
+    hops: tuple[str, ...]
     phase: Phase
     level: Level
     began_at: datetime
     resolved_at: datetime | None
     updates: tuple[Update, ...]
     places: tuple[tuple[str, str], ...]
+
+    @property
+    def title(self) -> str:
+        return self.title_in(ENGLISH)
+
+    def title_in(self, wording: Wording) -> str:
+        what = self._what(wording)
+        return spoken(f"{what}: {', '.join(self.pipelines)}" if self.pipelines else what)
+
+    def text(self, update: Update, wording: Wording = ENGLISH) -> str:
+        """Of one of its own updates."""
+        if update.turn is Turn.NOTE:
+            return spoken(update.detail)
+        if update.turn is not Turn.BEGAN:
+            return wording.turns[update.turn]
+        where = wording.seen_at.format(hops=", ".join(self.hops)) if self.hops else ""
+        return spoken(" ".join(part for part in (f"{self._what(wording)}.", where, update.detail) if part))
+
+    def _what(self, wording: Wording) -> str:
+        return wording.checks.get(self.check or "", wording.otherwise)
 
     @property
     def impact(self) -> str:
@@ -116,7 +180,9 @@ def published(page: Page, incidents: Iterable[Incident], said: Said, *, content:
     updates = _updates(page, _calm_since(page, members), said.notes, content=content)
     return PublicIncident(
         id=page.id,
-        title=spoken(_title(page)),
+        check=page.lead.finding.check if page.lead else None,
+        pipelines=page.pipelines,
+        hops=tuple(dict.fromkeys([*page.affected, *([page.lead.key.origin] if page.lead else [])])),
         phase=updates[-1].phase,
         level=page_level(page, said.overrides),
         began_at=page.began_at or page.opened_at,
@@ -130,14 +196,6 @@ def spoken(text: str) -> str:
     """One line of limited length; what has no shape, directs text or controls a terminal becomes a mark."""
     line = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text[: LONGEST + 1])
     return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
-
-
-def _title(page: Page) -> str:
-    return f"{_words(page)}: {', '.join(page.pipelines)}" if page.pipelines else _words(page)
-
-
-def _words(page: Page) -> str:
-    return WORDS.get(page.lead.finding.check, OTHERWISE) if page.lead else OTHERWISE
 
 
 def _calm_since(page: Page, members: Sequence[Incident]) -> datetime | None:
@@ -154,29 +212,23 @@ def _calm_since(page: Page, members: Sequence[Incident]) -> datetime | None:
 def _updates(page: Page, calm: datetime | None, notes: Sequence[Note], *, content: bool) -> tuple[Update, ...]:
     """In the order of time. A note has the phase in which it was written."""
     began = page.began_at or page.opened_at
-    found: list[tuple[datetime, Phase | None, str]] = [(began, Phase.INVESTIGATING, _opening(page, content=content))]
+    sentence = page.lead.finding.message if content and page.lead else ""
+    found: list[tuple[datetime, Phase | None, Turn, str]] = [(began, Phase.INVESTIGATING, Turn.BEGAN, sentence)]
     if page.opened_at > began:
-        found.append((page.opened_at, Phase.INVESTIGATING, "It has come back."))
+        found.append((page.opened_at, Phase.INVESTIGATING, Turn.BACK, ""))
     if page.acked_at is not None:
-        found.append((page.acked_at, Phase.IDENTIFIED, "Somebody is working on it."))
+        found.append((page.acked_at, Phase.IDENTIFIED, Turn.TAKEN, ""))
     if calm is not None:
-        found.append((calm, Phase.MONITORING, "The latest checks pass. It is watched until that is certain."))
+        found.append((calm, Phase.MONITORING, Turn.CALM, ""))
     if page.resolved_at is not None:
-        found.append((page.resolved_at, Phase.RESOLVED, "It is over."))
-    found += [(max(note.at, began), None, note.text) for note in notes]
+        found.append((page.resolved_at, Phase.RESOLVED, Turn.OVER, ""))
+    found += [(max(note.at, began), None, Turn.NOTE, note.text) for note in notes]
     updates, phase = [], Phase.INVESTIGATING
-    for at, entered, text in sorted(found, key=lambda each: (each[0], each[1] is None)):
+    for at, entered, turn, detail in sorted(found, key=lambda each: (each[0], each[1] is None)):
         phase = entered or phase
-        update_id = id_of("update", page.id, str(at), entered or f"note {text}")
-        updates.append(Update(id=update_id, phase=phase, at=at, text=spoken(text)))
+        update_id = id_of("update", page.id, str(at), entered or f"note {detail}")
+        updates.append(Update(id=update_id, phase=phase, at=at, turn=turn, detail=detail))
     return tuple(updates)
-
-
-def _opening(page: Page, *, content: bool) -> str:
-    hops = list(dict.fromkeys([*page.affected, *([page.lead.key.origin] if page.lead else [])]))
-    where = f" Seen at: {', '.join(hops)}." if hops else ""
-    detail = f" {page.lead.finding.message}" if content and page.lead else ""
-    return f"{_words(page)}.{where}{detail}"
 
 
 def _places(page: Page, members: Sequence[Incident]) -> tuple[tuple[str, str], ...]:

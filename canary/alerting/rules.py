@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from canary.core.deploy import Deploy
 from canary.core.incident import Incident, IncidentKey, Page
 from canary.core.route import Maintenance, Receiver, Route, Silence
 from canary.core.spec import Assignment, Hop, Pipeline, Plan
+
+_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,12 +47,24 @@ class Rules:
         return next((each for each in assignments if each.probe.name == key.probe), None)
 
     def place(self, pipeline: str, hop: str) -> str:
-        """Host and path of the hop's URL: equal for pipelines that share the hop. Without a URL, its name."""
+        """Host, port and path of the hop's URL: equal for pipelines that share the hop. Without a URL, its name."""
         found = self.hop(pipeline, hop)
-        if found is None or found.url is None:
-            return f"{pipeline}/{hop}"
-        parts = urlsplit(found.url)
-        return f"{parts.netloc.rpartition('@')[2].lower()}{parts.path.rstrip('/')}"
+        return f"{pipeline}/{hop}" if found is None or found.url is None else _place(found.url)
+
+
+def _place(url: str) -> str:
+    """Equal for all spellings of one address: case, a port that the scheme implies, a last dot or slash, IPv6."""
+    parts = urlsplit(url)
+    port = "" if parts.port in (None, _PORTS.get(parts.scheme)) else f":{parts.port}"
+    return f"{_host((parts.hostname or '').rstrip('.'))}{port}{parts.path.rstrip('/')}"
+
+
+def _host(name: str) -> str:
+    try:
+        address = ip_address(name)
+    except ValueError:
+        return name
+    return f"[{address}]" if address.version == 6 else str(address)
 
 
 def rules_of(plan: Plan, *, silences: tuple[Silence, ...] = (), deploys: tuple[Deploy, ...] = ()) -> Rules:

@@ -88,7 +88,7 @@ def _seen(run: Run, incident: Incident, finding: Finding | None, rules: Rules) -
 def _failed(run: Run, finding: Finding, rules: Rules) -> Seen:
     key = key_of(run.pipeline, run.probe, finding)
     cause = cause_of(key, rules)
-    return Seen(key=key, cause=cause, status=Status.FAIL, severity=finding.severity, finding=finding)
+    return Seen(key=key, cause=cause, status=Status.FAIL, severity=finding.severity, finding=finding, at=run.started_at)
 
 
 def _judged(run: Run, incident: Incident) -> Status:

@@ -7,6 +7,10 @@ noise multiplies; shares as log odds):
   limit is a median of five beyond it, so the deviation is that of the medians of five neighbours. Noise is 0.54 of
   itself in those; what moves slowly, like the load of a day, is all there. Never less than 0.6 of the single runs',
   because few medians are no measure. Where more than half of the runs are equal it is 0, and the other limits decide.
+- Or, if that is nearer and 50 runs or more show a whole week: the furthest of these medians, and beyond it 5 deviations
+  of the noise alone, or 3.5 of theirs (the furthest of many is 2 from the middle by chance). What comes and goes with
+  the hours was seen by then as far as it goes: to allow 5 deviations of it would never find half the speed where noon
+  and night differ by a half.
 - A relative change of 50 %: a ratio of 1.5 either way, so that half the speed is as much as twice the time.
 - An absolute floor: nobody waits for 40 ms that became 80 ms.
 - What a tenth of the earlier runs were beyond themselves: the second hump of two is usual, whatever the deviation says.
@@ -22,6 +26,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from enum import StrEnum
 from statistics import median
 from types import MappingProxyType
@@ -34,6 +39,9 @@ _DEVIATIONS = 5.0
 _RATIO = math.log(1.5)
 _SIGMA_PER_MAD = 1.4826  # of a normal distribution
 _OF_SINGLE_RUNS = 0.6
+_SIGMA_PER_STEP = 2.04  # of a normal distribution: to the median distance from the median of five around it
+_BEYOND_THE_FURTHEST = 3.5  # deviations of medians
+_ALL_SEEN, _MANY = timedelta(days=7), 50
 _SECOND_HUMP = 0.1  # of the examples
 _NEEDED = ((3, 0.01, 1), (4, 0.04, 2))  # of five runs, where at most this share of the examples, or so many, are beyond
 _SMALLEST = 1e-3  # s or tokens/s; a share is kept this far from 0 and 1
@@ -159,7 +167,7 @@ class Norm:
 
 def norm_of(metric: Metric, examples: Examples) -> tuple[Norm | None, tuple[str, ...]]:
     """What is usual, and what changed since then; None where there are too few examples."""
-    own, before, earlier = (_values(rows, metric) for rows in (examples.own, examples.before, examples.earlier))
+    own, before, earlier = (_telling(rows, metric) for rows in (examples.own, examples.before, examples.earlier))
     chosen, since = (own, ()) if len(own) >= LEAST else (before, examples.since)
     if len(chosen) < LEAST:
         return None, ()
@@ -174,20 +182,21 @@ def _wider(norm: Norm, other: Norm) -> Norm:
     return replace(norm, low=low, high=high)
 
 
-def _values(rows: Sequence[Past], metric: Metric) -> list[float]:
-    return [row.values[metric.name] for row in rows if metric.name in row.values][-_MOST:]
+def _telling(rows: Sequence[Past], metric: Metric) -> list[Past]:
+    return [row for row in rows if metric.name in row.values][-_MOST:]
 
 
-def _norm(metric: Metric, values: Sequence[float]) -> Norm:
-    """Of `values` in the order in which they came."""
+def _norm(metric: Metric, rows: Sequence[Past]) -> Norm:
+    """Of `rows` in the order in which they came; each has the metric."""
+    values = [row.values[metric.name] for row in rows]
     scaled = [metric.scale(value) for value in values]
     ordered = sorted(scaled)
     middle = median(ordered)
     usual = metric.unscale(middle)
-    reach = max(_DEVIATIONS * _SIGMA_PER_MAD * _deviation(scaled, ordered), _RATIO)
+    least, most = _reach(scaled, ordered, all_seen=_all_seen(rows))
     few = int(len(scaled) * _SECOND_HUMP)
-    high = max(metric.unscale(max(middle + reach, ordered[-1 - few])), usual + metric.floor)
-    low = min(metric.unscale(min(middle - reach, ordered[few])), usual - metric.floor)
+    high = max(metric.unscale(max(most, middle + _RATIO, ordered[-1 - few])), usual + metric.floor)
+    low = min(metric.unscale(min(least, middle - _RATIO, ordered[few])), usual - metric.floor)
     norm = Norm(
         usual=usual,
         low=None if metric.worse is Worse.HIGHER else low,
@@ -203,10 +212,22 @@ def _needed(beyond: int, count: int) -> int:
     return next(enough, RECENT + 1)
 
 
-def _deviation(scaled: Sequence[float], ordered: Sequence[float]) -> float:
-    """The larger of the two median absolute deviations: see the top."""
-    fives = sorted(sorted(scaled[index : index + 5])[2] for index in range(len(scaled) - 4))
-    return max(_mad(fives), _OF_SINGLE_RUNS * _mad(ordered))
+def _all_seen(rows: Sequence[Past]) -> bool:
+    return len(rows) >= _MANY and rows[-1].at - rows[0].at >= _ALL_SEEN
+
+
+def _reach(scaled: Sequence[float], ordered: Sequence[float], *, all_seen: bool) -> tuple[float, float]:
+    """How far down and up chance and the hours of the day may take a value: see the top."""
+    fives = [sorted(scaled[index : index + 5])[2] for index in range(len(scaled) - 4)]
+    middle, of_fives = median(ordered), _SIGMA_PER_MAD * _mad(sorted(fives))
+    deviation = max(of_fives, _OF_SINGLE_RUNS * _SIGMA_PER_MAD * _mad(ordered))
+    least, most = middle - _DEVIATIONS * deviation, middle + _DEVIATIONS * deviation
+    if not all_seen:
+        return least, most
+    steps = [abs(value - around) for value, around in zip(scaled[2:], fives, strict=False)]
+    noise = _DEVIATIONS * _OF_SINGLE_RUNS * _SIGMA_PER_STEP * median(steps)
+    further = min(noise, _BEYOND_THE_FURTHEST * of_fives)
+    return max(least, min(fives) - further), min(most, max(fives) + further)
 
 
 def _mad(ordered: Sequence[float]) -> float:

@@ -38,7 +38,7 @@ from canary.core.timeout import Clock
 
 
 def measure(observation: Observation, *, chars_per_token: float | None = None) -> Measurement:
-    """All of section "measurement" of the README for one observation."""
+    """All of section "measurement" of the README for one observation: one table, so one function."""
     exchange, events = observation.exchange, observation.events
     counts = count_tokens(observation, chars_per_token=chars_per_token)
     visible_ticks = ticks(observation, Clock.VISIBLE)

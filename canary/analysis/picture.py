@@ -8,7 +8,7 @@ what stands right of it, nobody would have seen.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal, Protocol, TypeVar
@@ -42,6 +42,34 @@ _LOOKS: dict[Sign, tuple[str, int]] = {  # colour, height
     Sign.ERROR: (RED, 20),
 }
 _STATUS_COLOURS = {Status.PASS: "#15803d", Status.WARN: "#b45309", Status.FAIL: RED, Status.UNKNOWN: FAINT}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Captions:
+    """What a picture says in words: the same in each language. `{…}` places are filled in."""
+
+    title: str
+    more: str
+    visible: str
+    nothing: str
+    cut: str
+    meanings: Mapping[Sign, str]
+    status: Callable[[Status], str]
+    duration: Callable[[float], str]
+    tick: str
+
+
+ENGLISH = Captions(
+    title="{pipeline}, {probe}, run {id}, {at}",
+    more="{count} more",
+    visible="visible {after}",
+    nothing="nothing visible",
+    cut="cut at {after}",
+    meanings=MEANINGS,
+    status=lambda status: status.value,
+    duration=format_duration,
+    tick="{at} s",
+)
 
 
 class AtHop(Protocol):
@@ -94,20 +122,23 @@ class Cut:
     at: float
 
 
-def picture(run: Run) -> Picture:
+def picture(run: Run, captions: Captions = ENGLISH) -> Picture:
     """Of a run with at least one result, from the user down; what is beyond 40 rows is left out, and says so."""
     results = top_down(run.results)
     shown, cuts = results[:_MOST_ROWS], cuts_of(results)[:_MOST_ROWS]
     span_s = max([*(result.observation.end.at for result in shown), *(cut.at for cut in cuts), 0.001])
-    title = _short(f"{run.pipeline}, {run.probe}, run {run.id}, {run.started_at:%Y-%m-%d %H:%M:%S %Z}", _LONGEST_TITLE)
+    at = f"{run.started_at:%Y-%m-%d %H:%M:%S %Z}"
+    named = captions.title.format(pipeline=run.pipeline, probe=run.probe, id=run.id, at=at)
+    title = _short(named, _LONGEST_TITLE)
     below = _TOP + _ROW * len(shown)
     axis = below + _ROW * len(cuts) + 8
     shapes: list[Box | Words] = [Words(x=12, y=26, text=title, size=15)]
-    shapes += [shape for index, each in enumerate(shown) for shape in _row(each, _TOP + _ROW * index, span_s)]
-    shapes += [shape for index, cut in enumerate(cuts) for shape in _cut(cut, below + _ROW * index, span_s)]
-    shapes += [*_axis(axis, span_s), *_legend(axis + 44, shown, span_s)]
+    shapes += [shape for index, each in enumerate(shown) for shape in _row(each, _TOP + _ROW * index, span_s, captions)]
+    shapes += [shape for index, cut in enumerate(cuts) for shape in _cut(cut, below + _ROW * index, span_s, captions)]
+    shapes += [*_axis(axis, span_s, captions), *_legend(axis + 44, shown, span_s, captions)]
     if len(results) > len(shown):
-        shapes.append(Words(x=WIDTH - 12, y=26, text=f"{len(results) - len(shown)} more", colour=FAINT, anchor="end"))
+        more = captions.more.format(count=len(results) - len(shown))
+        shapes.append(Words(x=WIDTH - 12, y=26, text=more, colour=FAINT, anchor="end"))
     return Picture(width=WIDTH, height=axis + 60, title=title, shapes=tuple(shapes))
 
 
@@ -131,7 +162,7 @@ def top_down(results: Sequence[_Result]) -> list[_Result]:
     return [result for hop in reversed(hops) for result in results if result.hop == hop]
 
 
-def _row(result: HopResult, top: float, span_s: float) -> Iterator[Box | Words]:
+def _row(result: HopResult, top: float, span_s: float, captions: Captions) -> Iterator[Box | Words]:
     name = result.hop if result.variant == "plain" else f"{result.hop} {result.variant}"
     middle = top + _ROW / 2
     yield Words(x=12, y=middle + 4, text=_short(name, _LONGEST_NAME))
@@ -144,43 +175,44 @@ def _row(result: HopResult, top: float, span_s: float) -> Iterator[Box | Words]:
     if not isinstance(result.observation.end, Completed | StoppedByUs):
         yield Box(x=x, y=middle - _TALLEST / 2, width=3, height=_TALLEST, colour=RED)
     status = worst(result.verdicts)
-    yield Words(x=WIDTH - 12, y=middle + 4, text=_said(result), colour=_STATUS_COLOURS[status], anchor="end")
+    yield Words(x=WIDTH - 12, y=middle + 4, text=_said(result, captions), colour=_STATUS_COLOURS[status], anchor="end")
 
 
-def _said(result: HopResult) -> str:
+def _said(result: HopResult, captions: Captions) -> str:
     visible_s = result.measurement.time_to_first_visible_content_s
-    seen = "nothing visible" if visible_s is None else f"visible {format_duration(visible_s)}"
-    return f"{seen}  {worst(result.verdicts).value}"
+    seen = captions.nothing if visible_s is None else captions.visible.format(after=captions.duration(visible_s))
+    return f"{seen}  {captions.status(worst(result.verdicts))}"
 
 
-def _cut(cut: Cut, top: float, span_s: float) -> Iterator[Box | Words]:
+def _cut(cut: Cut, top: float, span_s: float, captions: Captions) -> Iterator[Box | Words]:
     middle = top + _ROW / 2
     start, stop = _x(cut.gap_from, span_s), _x(cut.at, span_s)
     yield Words(x=12, y=middle + 4, text=_short(cut.name, _LONGEST_NAME), colour=RED)
     yield Box(x=start, y=middle - 1, width=max(stop - start, 2), height=2, colour=RED)
     yield Box(x=start, y=middle - 5, width=2, height=10, colour=RED)
     yield Box(x=stop, y=_TOP, width=1, height=middle + 8 - _TOP, colour=RED)
-    words = f"cut at {format_duration(cut.at)}"
+    words = captions.cut.format(after=captions.duration(cut.at))
     fits = stop < WIDTH - _RIGHT - 90
     yield Words(x=stop + (8 if fits else -8), y=middle - 4, text=words, colour=RED, anchor="start" if fits else "end")
 
 
-def _axis(top: float, span_s: float) -> Iterator[Box | Words]:
+def _axis(top: float, span_s: float, captions: Captions) -> Iterator[Box | Words]:
     yield Box(x=_LEFT, y=top, width=_COLUMN * _COLUMNS, height=1, colour=FAINT)
     step_s, tick_s = round_step(span_s / 8), 0.0
     while tick_s <= span_s:
         yield Box(x=_x(tick_s, span_s), y=top, width=1, height=5, colour=FAINT)
-        yield Words(x=_x(tick_s, span_s), y=top + 18, text=f"{tick_s:g} s", colour=FAINT, size=11, anchor="middle")
+        text = captions.tick.format(at=f"{tick_s:g}")
+        yield Words(x=_x(tick_s, span_s), y=top + 18, text=text, colour=FAINT, size=11, anchor="middle")
         tick_s = round(tick_s + step_s, 9)
 
 
-def _legend(y: float, results: Sequence[HopResult], span_s: float) -> Iterator[Box | Words]:
+def _legend(y: float, results: Sequence[HopResult], span_s: float, captions: Captions) -> Iterator[Box | Words]:
     seen = {sign for each in results for sign in lane(each.observation, span_s=span_s, columns=_COLUMNS)}
     x: float = _LEFT
     for sign in sorted(seen, reverse=True):
         colour, height = _LOOKS[sign]
         yield Box(x=x, y=y - 4 - height / 2, width=14, height=height, colour=colour)
-        yield Words(x=x + 20, y=y, text=MEANINGS[sign], colour=FAINT, size=11)
+        yield Words(x=x + 20, y=y, text=captions.meanings[sign], colour=FAINT, size=11)
         x += 90
 
 

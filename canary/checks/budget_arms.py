@@ -1,8 +1,10 @@
-"""The arms of a budget test, and what can be read from one: how much it reasoned, and whether it was refused.
+"""The arms of a budget test, what can be read from one, and what is said in the end.
 
-An error counts as a refusal of the parameter only if it can be one. 400, 422 and 424 are, wherever they are carried;
-any other 4xx is if the same request without the parameter got an answer; a 5xx, only if it names the parameter. If the
-control is refused too, or the message names a setting that the probe chose itself, it is not the parameter.
+Text in the reasoning field is reasoning only at a hop that tells an answer from it. Some put all of it there: a parser
+that never sees the end of the reasoning (some only where a budget forced that end, or a switch left no beginning), a
+gateway that maps one field onto another. There an obedient model passes any cap, and a brief one looks like a long one.
+So the field's name is believed, unless an answer that ended by itself had nothing outside of it, or somebody looked and
+no answer of this hop had (`mixed`). Usage settles it where it counts other tokens than those of reasoning.
 """
 
 from __future__ import annotations
@@ -14,18 +16,12 @@ from types import MappingProxyType
 
 from canary.analysis.ticks import ends_whole
 from canary.checks.evidence import Evidence, said_anything, unusable
-from canary.checks.reachable import OWN_SETTINGS
-from canary.checks.reasoning_count import ReasoningMeter, TokenRange
+from canary.checks.reasoning_count import ReasoningMeter, TokenRange, ends_reasoning
 from canary.core.budget import Budget
-from canary.core.observation import HttpRejected
 from canary.core.spec import BudgetTest, Expectation
-from canary.core.stream import ServerError
 from canary.core.verdict import Status, Verdict
 
 NAME = "budget"
-REFUSALS = (400, 422, 424)
-_REFUSAL_KINDS = ("badrequesterror", "invalid_request_error", "unprocessableentityerror", "validationexception")
-_BUSY = (408, 409, 425, 429)
 _CUT_FINISHES = ("length", "max_tokens", "max_output_tokens", "error", "abort")
 
 
@@ -71,13 +67,15 @@ STATUS: Mapping[Outcome, Mapping[Expectation, Status]] = MappingProxyType(
 class Arms:
     """The same question at the same hop: with the parameter, without it, and with a misspelt one.
 
-    `chars_per_token`: learned from this hop's finished answers.
+    `chars_per_token`: learned from this hop's finished answers. `separates`: whether some answer of this hop in the
+    same run ended its reasoning with something else; None: nobody looked, as with recordings.
     """
 
     treatment: Evidence
     control: Evidence | None = None
     nonsense: Evidence | None = None
     chars_per_token: float | None = None
+    separates: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +90,11 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """One arm that has an answer. `settled`: its reasoning is known to have ended, so its count is no lower bound."""
+    """One arm that has an answer. `settled`: its reasoning is known to be over, so its count is no lower bound.
+
+    `finished`: the model stopped by itself. `ended`: something else than reasoning came after it.
+    `counted_apart`: its usage, where that is believed, counts tokens of reasoning and others.
+    """
 
     evidence: Evidence
     count: TokenRange | None
@@ -101,6 +103,8 @@ class Reading:
     present: bool
     settled: bool
     finished: bool
+    ended: bool
+    counted_apart: bool
 
 
 def read(evidence: Evidence, budget: Budget, chars_per_token: float | None) -> Reading:
@@ -108,17 +112,50 @@ def read(evidence: Evidence, budget: Budget, chars_per_token: float | None) -> R
     meter = ReasoningMeter(chars_per_token)
     for event in evidence.observation.events:
         meter.feed(event)
-    finish = evidence.measurement.finish_reason
-    finished = ends_whole(evidence.observation) and finish is not None and finish not in _CUT_FINISHES
+    finished = _finished(evidence)
     return Reading(
         evidence=evidence,
         count=meter.longest_block() if budget.per_block else meter.total(),
         chars=meter.chars,
         blocks=meter.blocks,
         present=meter.present,
-        settled=finished or meter.closed,
+        settled=finished or meter.closed or meter.counted_apart,
         finished=finished,
+        ended=meter.ended,
+        counted_apart=meter.counted_apart,
     )
+
+
+def answers(evidence: Evidence | None) -> bool:
+    """Whether there is anything to compare with: text, or a report of reasoning that this hop does not show."""
+    if evidence is None or unusable(evidence) is not None:
+        return False
+    usage = evidence.measurement.usage
+    return said_anything(evidence.measurement) or bool(usage and usage.reasoning_tokens)
+
+
+def _finished(evidence: Evidence) -> bool:
+    finish = evidence.measurement.finish_reason
+    return ends_whole(evidence.observation) and finish is not None and finish not in _CUT_FINISHES
+
+
+def tells_apart(evidence: Evidence) -> bool | None:
+    """Whether this hop tells answers from reasoning, as far as this answer shows it."""
+    if ends_reasoning(evidence.observation.events):
+        return True
+    return False if evidence.measurement.reasoning_chars and _finished(evidence) else None
+
+
+def alone(reading: Reading) -> bool:
+    """Whether nothing came that can be told from reasoning."""
+    return reading.chars > 0 and not reading.ended and not reading.counted_apart
+
+
+def mixed(treatment: Reading, *others: Reading | None, separates: bool | None) -> bool:
+    """Whether the answer may stand among what looks like reasoning. `others`: of the same hop."""
+    if not alone(treatment) or separates or any(other.ended for other in others if other is not None):
+        return False
+    return separates is False or treatment.finished
 
 
 def hides(reading: Reading) -> bool:
@@ -131,7 +168,7 @@ def hides(reading: Reading) -> bool:
 
 def verdict(test: BudgetTest, hop: str, ruling: Ruling) -> Verdict:
     """The ruling held against what is expected at this hop."""
-    expected = test.expect_at.get(hop, test.expect)
+    expected = test.expected_at(hop)
     status = STATUS.get(ruling.outcome, {}).get(expected, Status.UNKNOWN)
     asked = f"`{test.parameter}`" if test.asked is None else f"`{test.parameter}`={test.asked}"
     does = "could not be judged" if status is Status.UNKNOWN else _DOES[ruling.outcome]
@@ -160,81 +197,14 @@ _DOES: Mapping[Outcome, str] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Error:
-    """An error in place of an answer. `code`: the status, or the code of an error object inside a 200."""
-
-    code: int | None
-    kind: str
-    message: str
-    carrier: str
-
-    def __str__(self) -> str:
-        return f"{self.carrier}{f': {self.message}' if self.message else ''}"
+def cut_short(reading: Reading) -> str:
+    finish = reading.evidence.measurement.finish_reason
+    return f"the answer ended with finish_reason={finish}" if finish else "the answer broke off"
 
 
-def refusal(arms: Arms, budget: Budget) -> Ruling | None:
-    """Why there is no answer that could be judged; None where there is one."""
-    error = _error(arms.treatment)
-    if error is None:
-        reason = unusable(arms.treatment)
-        return Ruling(outcome=Outcome(reason), because=reason.replace("_", " ")) if reason else None
-    if error.code == 429:
-        return Ruling(outcome=Outcome.RATE_LIMITED, because=str(error))
-    if arms.control is not None and (control_error := _error(arms.control)):
-        because = f"{error}; the request without it was refused as well ({control_error}), so it is not the parameter"
-        return Ruling(outcome=Outcome.INCONCLUSIVE, because=because)
-    if not _names(error, budget) and (setting := _own_setting(error, arms.treatment)):
-        return Ruling(outcome=Outcome.MISCONFIGURED, because=f"the target refuses the probe's own `{setting}`: {error}")
-    if _is_refusal(error, budget, arms.control):
-        return Ruling(outcome=Outcome.REJECTED, because=f"{error}{_unknown_keys(arms.nonsense)}")
-    return Ruling(outcome=Outcome.INCONCLUSIVE, because=f"{error}; that says nothing of the parameter")
+def nothing_else(count: TokenRange) -> str:
+    return f"{count} and nothing else came, so the answer may stand among the reasoning and its length proves nothing"
 
 
-def answers(evidence: Evidence | None) -> bool:
-    """Whether there is anything to compare with: text, or a report of reasoning that this hop does not show."""
-    if evidence is None or unusable(evidence) is not None:
-        return False
-    usage = evidence.measurement.usage
-    return said_anything(evidence.measurement) or bool(usage and usage.reasoning_tokens)
-
-
-def _error(evidence: Evidence) -> _Error | None:
-    measurement = evidence.measurement
-    if isinstance(measurement.end, HttpRejected):
-        status, message = measurement.end.status, measurement.end.message
-        return _Error(code=status, kind="", message=message, carrier=f"HTTP {status}")
-    if measurement.error is None or said_anything(measurement):
-        return None
-    code = int(measurement.error_code) if measurement.error_code and measurement.error_code.isdecimal() else None
-    kind = next((event.kind for event in evidence.observation.events if isinstance(event, ServerError)), None)
-    carrier = f"an error object{'' if code is None else f' (code {code})'} inside a 200"
-    return _Error(code=code, kind=(kind or "").lower(), message=measurement.error, carrier=carrier)
-
-
-def _is_refusal(error: _Error, budget: Budget, control: Evidence | None) -> bool:
-    if error.code in REFUSALS or error.kind in _REFUSAL_KINDS or _names(error, budget):
-        return True
-    client_error = error.code is None or (400 <= error.code < 500 and error.code not in _BUSY)
-    return client_error and answers(control)
-
-
-def _names(error: _Error, budget: Budget) -> bool:
-    """Whether the message names the parameter; a leaf like `type` or `effort` alone is an everyday word."""
-    leaf = budget.path[-1]
-    names = (budget.name, ".".join(budget.path), *((leaf,) if "_" in leaf and leaf not in OWN_SETTINGS else ()))
-    return any(name in error.message for name in names if len(name) > 5)
-
-
-def _own_setting(error: _Error, evidence: Evidence) -> str | None:
-    request = evidence.observation.exchange.request
-    sent = request if isinstance(request, dict) else {}
-    return next((name for name in OWN_SETTINGS if name in sent and name in error.message), None)
-
-
-def _unknown_keys(nonsense: Evidence | None) -> str:
-    if nonsense is None:
-        return ""
-    if _error(nonsense):
-        return "; a misspelt key is refused as well: this hop does not know the parameter"
-    return "; a misspelt key is taken: this hop knows the parameter and refuses it" if answers(nonsense) else ""
+def unclear(because: str) -> Ruling:
+    return Ruling(outcome=Outcome.INCONCLUSIVE, because=because)

@@ -12,7 +12,19 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-from canary.checks.budget_arms import Arms, Outcome, Reading, Ruling, answers, hides, read, refusal, verdict
+from canary.checks.budget_arms import (
+    Arms,
+    Outcome,
+    Reading,
+    Ruling,
+    alone,
+    answers,
+    hides,
+    read,
+    unclear,
+    verdict,
+)
+from canary.checks.budget_refusal import refusal
 from canary.checks.evidence import Evidence
 from canary.core.budget import Budget, BudgetKind
 from canary.core.spec import BudgetTest
@@ -81,12 +93,15 @@ def _by_order(budget: Budget, levels: Sequence[Level]) -> Ruling:
     }
     few = [value for value, found in readings.items() if len(found) < LEAST_REPEATS]
     if len(levels) < 2 or few:
-        return _unclear(
+        return unclear(
             f"order takes two values and {LEAST_REPEATS} usable answers for each; too few for {', '.join(few)}"
         )
+    every = [reading for found in readings.values() for reading in found]
+    if any(reading.finished and alone(reading) for reading in every):
+        return unclear("some answers were nothing but reasoning, so what was to be seen may stand among it")
     amounts, unit = _amounts(readings)
     if amounts is None:
-        return _unclear("reasoning is hidden here and its tokens are not reported")
+        return unclear("reasoning is hidden here and its tokens are not reported")
     if not any(level.middle for level in amounts):
         return Ruling(outcome=Outcome.NO_REASONING, because="no reasoning with any value")
     seen = ", ".join(f"{level.value} {level.middle:.0f}" for level in amounts)
@@ -99,12 +114,12 @@ def _compare(amounts: Sequence[_Amounts], seen: str) -> Ruling:
         if _clearly_more(less, more):
             return Ruling(outcome=Outcome.INVERTED, because=f"{seen}; {less.value} gives more than {more.value}")
     if cut := [level.value for level in amounts[:-1] if not level.settled]:
-        return _unclear(f"{seen}; answers for {', '.join(cut)} were cut before their reasoning ended")
+        return unclear(f"{seen}; answers for {', '.join(cut)} were cut before their reasoning ended")
     if _clearly_more(last, first):
         return Ruling(outcome=Outcome.HONOURED, because=seen)
     if last.settled and not _much_more(max(a.middle for a in amounts), min(a.middle for a in amounts)):
         return Ruling(outcome=Outcome.IGNORED, because=f"{seen}; the value makes no difference")
-    return _unclear(f"{seen}; the answers vary too much to tell")
+    return unclear(f"{seen}; the answers vary too much to tell")
 
 
 def _clearly_more(more: _Amounts, less: _Amounts) -> bool:
@@ -134,7 +149,3 @@ def _amounts(readings: dict[str, list[Reading]]) -> tuple[list[_Amounts] | None,
 
 def _tokens(reading: Reading) -> float:
     return reading.count.low if reading.count else 0.0
-
-
-def _unclear(because: str) -> Ruling:
-    return Ruling(outcome=Outcome.INCONCLUSIVE, because=because)

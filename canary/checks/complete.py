@@ -7,13 +7,17 @@ reason, the terminator, and no error object before them. A cut is matched with t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from canary.analysis.ticks import answer_over, ends_whole
 from canary.checks.attribution import names, suspects
 from canary.checks.echo import without_prompt
 from canary.checks.evidence import Evidence, cannot_judge, quoted, unknown, unusable
 from canary.checks.idle_timeout import label
+from canary.checks.visible_content import max_tokens
 from canary.core.measurement import Measurement
 from canary.core.observation import (
+    BYTE_CAP,
     Completed,
     DeadlineExceeded,
     Disconnected,
@@ -35,6 +39,9 @@ from canary.core.verdict import Status, Verdict
 NAME = "complete"
 STALLED_S = 12.0  # a healthy model is never silent this long after a token: 3-8 s from its last thought to its answer
 HELD_OPEN_S = 2.0  # a client that waits for the end of the connection waits this much for nothing
+_BYTES_PER_TOKEN = 2048  # of a stream: hosted services spend some 400, and twice that with details beside the text
+_LEAST_BYTES = 16 * 2**20
+MOST_BYTES = 64 * 2**20  # that we read of one answer; a run keeps about three times as much for each hop
 _OF_ANY_STREAM = (HeadersReceived, BytesReceived, EventReceived, KeepAlive, Violation)  # whatever its protocol
 ABORTED = ("error", "abort", "insufficient_system_resource")  # finish reasons that are not an end of the answer
 
@@ -50,11 +57,11 @@ def check(evidence: Evidence) -> list[Verdict]:
         return [_verdict(Status.FAIL, "aborted", message)]
     match measurement.end:
         case StoppedByUs(reason=reason):
-            return [unknown(NAME, "stopped", f"not judged: we stopped reading, {quoted(reason)}")]
+            return [_stopped(evidence, reason)]
         case DeadlineExceeded():
             return [_deadline(evidence)]
         case Completed() if ends_whole(evidence.observation):
-            return [_last_words(measurement, evidence.observation.exchange.request)]
+            return [_last_words(measurement, streamed=evidence.observation.exchange.asked.get("stream") is True)]
         case Truncated() | Disconnected() if answer_over(evidence.observation):
             message = "the answer is whole, but the connection broke instead of ending"
             return [_verdict(Status.WARN, "unclean_end", message)]
@@ -71,6 +78,24 @@ def _error_in_stream(evidence: Evidence) -> Verdict:
     if found and found[0].configured:
         message += f"; {names(found)}"
     return _verdict(Status.FAIL, "error_in_stream", message)
+
+
+def longest_answer(asked: Mapping[str, Json]) -> int | None:
+    """Bytes of body that no honest answer to that request exceeds; None where it sets no cap on tokens.
+
+    At some hops reasoning does not count against the cap: hence the least.
+    """
+    allowed = max_tokens(asked)
+    return None if allowed is None else max(_BYTES_PER_TOKEN * allowed, _LEAST_BYTES)
+
+
+def _stopped(evidence: Evidence, why: str) -> Verdict:
+    """By our own choice; but whoever sends more than any answer can take is in a loop, and people wait for its end."""
+    most = longest_answer(evidence.observation.exchange.asked)
+    if not why.startswith(BYTE_CAP) or most is None or most > MOST_BYTES:
+        return unknown(NAME, "stopped", f"not judged: we stopped reading, {quoted(why)}")
+    message = f"the answer was still going on after {most:,} bytes, more than any answer to this request can take"
+    return _verdict(Status.FAIL, "oversized", message)
 
 
 def _deadline(evidence: Evidence) -> Verdict:
@@ -97,12 +122,13 @@ def _last_sign(measurement: Measurement) -> tuple[str, str]:
     return "stalled", f"{tokens_ago} and was {kind}, {bytes_ago}"
 
 
-def _last_words(measurement: Measurement, request: Json) -> Verdict:
+def _last_words(measurement: Measurement, *, streamed: bool) -> Verdict:
+    """`streamed`: a stream was asked for."""
     held_s = measurement.held_open_s
     if measurement.finish_reason is None:
         came = "a terminator came" if measurement.terminator_seen else "a whole JSON document came"
         return _verdict(Status.WARN, "unterminated", f"{came}, but no finish reason")
-    if not measurement.terminator_seen and _is_stream(measurement, request):
+    if not measurement.terminator_seen and streamed and not _as_document(measurement):
         return _verdict(Status.WARN, "no_terminator", "a finish reason came, but no terminator")
     if held_s is not None and held_s > HELD_OPEN_S:
         message = f"the connection stayed open for {format_duration(held_s)} after the stream's last word"
@@ -111,10 +137,8 @@ def _last_words(measurement: Measurement, request: Json) -> Verdict:
     return _verdict(Status.PASS, "ended", ended, observed=measurement.total_s)
 
 
-def _is_stream(measurement: Measurement, request: Json) -> bool:
-    asked = isinstance(request, dict) and request.get("stream") is True
-    as_document = any(violation.kind is ViolationKind.JSON_FOR_STREAM for violation in measurement.violations)
-    return asked and not as_document
+def _as_document(measurement: Measurement) -> bool:
+    return any(violation.kind is ViolationKind.JSON_FOR_STREAM for violation in measurement.violations)
 
 
 def _cut(evidence: Evidence) -> Verdict:

@@ -7,7 +7,7 @@ out, however it is escaped and wherever it was cut off. Short stretches are comm
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from canary.core.observation import Exchange, Json
 
@@ -19,7 +19,7 @@ _LEFT_OUT = "[…]"
 
 def without_prompt(text: str, exchange: Exchange) -> str:
     """`text` with a mark in the place of whatever it repeats of the prompt."""
-    prompts = [form for prompt in _prompts(exchange.request) for form in _forms(prompt)]
+    prompts = [form for prompt in _prompts(exchange.asked) for form in _forms(prompt)]
     text = text[:_MOST_LOOKED_AT]
     kept, at = [], 0
     while at < len(text):
@@ -39,9 +39,9 @@ def _repeated(text: str, at: int, prompt: str) -> int:
     return length
 
 
-def _prompts(request: Json) -> Iterator[str]:
+def _prompts(asked: Mapping[str, Json]) -> Iterator[str]:
     """Every text in the messages of a chat request."""
-    messages = request.get("messages") if isinstance(request, dict) else None
+    messages = asked.get("messages")
     for message in messages if isinstance(messages, list) else ():
         content = message.get("content") if isinstance(message, dict) else None
         parts = content if isinstance(content, list) else [content]

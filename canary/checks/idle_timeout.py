@@ -4,22 +4,28 @@ One verdict per timer, from the forecast of `analysis.forecast`. FAIL where it w
 limit or within its early slack: one pass that close is luck, since the next answer thinks a little longer. A stream
 that broke off with the timer still running is UNKNOWN: "not before t" is not "safe".
 
+Of several that would have fired people meet one: the first to cut is `would_fire`, and the others say which it is
+(`would_fire_later`), since a higher limit for one of them helps nobody while the first still cuts.
+
 Each verdict names the remedy that helps, because the usual one often does not: a keepalive comment restarts byte timers
 only, an event timer needs a real event, a token timer needs reasoning to be forwarded, and nothing restarts a total.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
-from canary.analysis.forecast import forecast
+from canary.analysis.forecast import first_cut, forecast
 from canary.checks.evidence import Evidence, cannot_judge, prober_fault, ruler_error_s, unknown, unusable
+from canary.core.observation import Observation
 from canary.core.timeout import Clock, Fires, OpenUntil, Survives, Timeout, TimerPhase
 from canary.core.units import format_duration
 from canary.core.verdict import Status, Verdict
 
 NAME = "idle_timeout"
+FIRES_LATER = "would_fire_later"
 WARN_ABOVE = 0.8  # of the limit
 
 REMEDIES: Mapping[Clock, str] = MappingProxyType(
@@ -38,9 +44,22 @@ _SEEN = {
 
 def check(evidence: Evidence) -> list[Verdict]:
     reason = unusable(evidence)
+    if reason:
+        return [cannot_judge(NAME, reason, subject=label(timer)) for timer in evidence.timeouts]
+    return _first_told([(timer, _judge(timer, evidence)) for timer in evidence.timeouts], evidence.observation)
+
+
+def _first_told(judged: Sequence[tuple[Timeout, Verdict]], observation: Observation) -> list[Verdict]:
+    found = first_cut((timer for timer, verdict in judged if verdict.status is Status.FAIL), observation)
+    if found is None:
+        return [verdict for _, verdict in judged]
+    first, cut = found
+    said = f"; {label(first)} would have cut it first, at {format_duration(cut.at)}"
     return [
-        cannot_judge(NAME, reason, subject=label(timer)) if reason else _judge(timer, evidence)
-        for timer in evidence.timeouts
+        replace(verdict, reason=FIRES_LATER, message=verdict.message + said)
+        if verdict.status is Status.FAIL and timer is not first
+        else verdict
+        for timer, verdict in judged
     ]
 
 

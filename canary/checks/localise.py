@@ -28,6 +28,7 @@ from types import MappingProxyType
 from canary.checks.baseline import LESS_REASONING, MORE_REASONING, SLOWER
 from canary.checks.faults import Cause, Fault, faults_of
 from canary.checks.finding_message import message_of
+from canary.checks.idle_timeout import FIRES_LATER
 from canary.core.finding import Finding, HopVerdict, Severity
 
 _BREAKS = ("reachable", "complete")
@@ -116,11 +117,11 @@ def _cut_by(timer: Fault, fault: Fault, hop: str) -> bool:
     return owned and fault.check in _BREAKS and fault.verdict.reason in _LOOKS_LIKE_A_CUT
 
 
-def _rank(fault: Fault) -> tuple[int, float, str, str]:
-    """Causes before what they explain; of several timers, the first to fire."""
+def _rank(fault: Fault) -> tuple[int, bool, float, str, str]:
+    """Causes before what they explain; of several timers the first to cut, over several answers the shortest."""
     rank = _RANK.get(fault.check, len(_RANK))
     limit = fault.verdict.limit if fault.verdict.limit is not None and fault.check != "baseline" else 0.0
-    return rank, limit, fault.check, fault.subject or ""
+    return rank, fault.verdict.reason == FIRES_LATER, limit, fault.check, fault.subject or ""
 
 
 def _load(cause: Cause, loads: Iterable[HopVerdict], position: Mapping[str, int]) -> HopVerdict | None:

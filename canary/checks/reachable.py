@@ -17,9 +17,9 @@ from canary.checks.evidence import Evidence, quoted, said_anything, status
 from canary.core.observation import (
     ConnectFailed,
     DeadlineExceeded,
+    Exchange,
     HttpRejected,
     Interrupted,
-    Json,
     Phase,
 )
 from canary.core.units import format_duration
@@ -67,12 +67,12 @@ def check(evidence: Evidence) -> list[Verdict]:
 
 
 def _rejected(end: HttpRejected, evidence: Evidence) -> Verdict:
-    code, request = end.status, evidence.observation.exchange.request
+    code, exchange = end.status, evidence.observation.exchange
     page = " (a web page: a proxy's answer, not the engine's)" if "html" in end.content_type else ""
-    text = f"HTTP {code}{page}{_because(without_prompt(end.message, evidence.observation.exchange))}"
+    text = f"HTTP {code}{page}{_because(without_prompt(end.message, exchange))}"
     if code == 429:
         return _verdict(Status.UNKNOWN, "rate_limited", text, observed=code)
-    if code < 500 and (setting := _own_setting(end.message, request)):
+    if code < 500 and (setting := own_setting(end.message, exchange)):
         return _misconfigured(setting, text)
     reason = REASON_BY_STATUS.get(code, "server_error" if code >= 500 else "rejected")
     return _verdict(Status.FAIL, reason, f"{text}{_cut_by(evidence)}", observed=code)
@@ -97,7 +97,7 @@ def _error_in_stream(evidence: Evidence) -> Verdict:
     text = f"HTTP {status(evidence)}, then {instead}{f' (code {quoted(code)})' if code else ''}{said}"
     if code == "429":
         return _verdict(Status.UNKNOWN, "rate_limited", text, observed=429)
-    if code in ("400", "422") and (setting := _own_setting(message, exchange.request)):
+    if code in ("400", "422") and (setting := own_setting(message, exchange)):
         return _misconfigured(setting, text)
     return _verdict(Status.FAIL, "error_in_stream", text, observed=_status_of(code))
 
@@ -106,9 +106,9 @@ def _status_of(code: str | None) -> int | None:
     return int(code) if code and re.fullmatch(r"[1-9][0-9]{2}", code) else None
 
 
-def _own_setting(message: str, request: Json) -> str | None:
+def own_setting(message: str, exchange: Exchange) -> str | None:
     """The setting of the probe's own that an error complains about, if it was sent, under this name or another."""
-    sent = set(request) if isinstance(request, dict) else set()
+    sent = set(exchange.asked)
     if sent & set(CAPS):
         sent |= set(CAPS)
     return next((name for name in OWN_SETTINGS if name in sent and name in message), None)

@@ -18,6 +18,7 @@ No text and no report is None: hidden reasoning is not zero reasoning.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from canary.analysis.tokens import contradicted, made_up_by_gateway
@@ -81,15 +82,42 @@ class _Text:
         self.counted = self.counted and tokens is not None
 
 
+class _Copy:
+    """Some gateways repeat the reasoning as visible text while it comes: that is no answer yet, and ends nothing."""
+
+    def __init__(self) -> None:
+        self._reasoning = ""
+        self._repeated: int | None = 0  # characters; None: something else was said
+
+    def reason(self, text: str) -> None:
+        self._reasoning += text
+
+    def holds(self, event: VisibleDelta) -> bool:
+        """Whether all visible text so far repeats the reasoning from its first word on."""
+        if self._repeated is None:
+            return False
+        if self._reasoning.startswith(event.text, self._repeated):
+            self._repeated += len(event.text)
+        elif event.legible:
+            self._repeated = None
+        return self._repeated is not None
+
+
 class ReasoningMeter:
-    """Fed with the events of one stream in order. `closed`: the reasoning so far has ended, as far as can be seen."""
+    """Fed with the events of one stream in order. `closed`: the reasoning so far has ended, as far as can be seen.
+
+    `ended`: some reasoning was seen to end, so this hop tells an answer from it. `answer_chars`: of visible text.
+    """
 
     def __init__(self, chars_per_token: float | None = None) -> None:
         self.closed = False
+        self.ended = False
+        self.answer_chars = 0
         self.present = False  # reasoning that exists and cannot be read
         self._chars_per_token = chars_per_token
         self._blocks: list[_Text] = []
         self._visible = _Text()
+        self._copy = _Copy()
         self._other_chars = 0
         self._usage = Usage()
         self._chars_since_usage = 0
@@ -100,10 +128,11 @@ class ReasoningMeter:
                 self._reason(text, tokens)
             case VisibleDelta(text=text, tokens=tokens):
                 self._visible.add(len(text), tokens)
-                self.closed = self.closed or event.legible
+                if not self._copy.holds(event):
+                    self._answer(event)
             case ToolCallDelta(text=text) | RefusalDelta(text=text):
                 self._other_chars += len(text)
-                self.closed = True
+                self._close()
             case Relabelled():
                 self._relabel()
             case UsageReport(usage=usage):
@@ -119,6 +148,14 @@ class ReasoningMeter:
     def blocks(self) -> int:
         """Runs of reasoning that other text separates."""
         return len(self._blocks)
+
+    @property
+    def counted_apart(self) -> bool:
+        """Whether the last report, if believed, counts a good many other tokens beside those of reasoning."""
+        usage = self._believed()
+        if usage.reasoning_tokens is None or usage.completion_tokens is None or self._chars_since_usage:
+            return False
+        return usage.completion_tokens - usage.reasoning_tokens > _SLACK_TOKENS
 
     def total(self) -> TokenRange | None:
         """All reasoning so far; None where there is neither text nor report."""
@@ -152,6 +189,7 @@ class ReasoningMeter:
         if self.closed or not self._blocks:
             self._blocks.append(_Text())
         self.closed = False
+        self._copy.reason(text)
         self._blocks[-1].add(len(text), tokens)
         self._chars_since_usage += len(text)
 
@@ -161,7 +199,17 @@ class ReasoningMeter:
             self._blocks.append(self._visible)
             self._chars_since_usage += self._visible.chars
             self._visible = _Text()
+        self.answer_chars = 0
+        self._close()
+
+    def _answer(self, event: VisibleDelta) -> None:
+        self.answer_chars += len(event.text.strip())
+        if event.legible:
+            self._close()
+
+    def _close(self) -> None:
         self.closed = True
+        self.ended = self.ended or bool(self._blocks)
 
     def _believed(self) -> Usage:
         """The last report, or an empty one where it cannot be true."""
@@ -179,6 +227,14 @@ class ReasoningMeter:
             best = chars / self._chars_per_token
             return TokenRange(low=best * (1 - MARGIN), best=best, high=best * (1 + MARGIN))
         return TokenRange(low=chars / MOST_CHARS_PER_TOKEN, best=None, high=chars / LEAST_CHARS_PER_TOKEN)
+
+
+def ends_reasoning(events: Iterable[StreamEvent]) -> bool:
+    """Whether something else than reasoning came after it."""
+    meter = ReasoningMeter()
+    for event in events:
+        meter.feed(event)
+    return meter.ended
 
 
 def _at_most(count: TokenRange, most: int) -> TokenRange:

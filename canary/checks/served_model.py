@@ -20,8 +20,7 @@ _VERSION = re.compile(r"(?:[-:@](?:latest|preview|exp|\d{2,8}))+$")
 
 def check(evidence: Evidence) -> list[Verdict]:
     """No verdict where the response names no model."""
-    request = evidence.observation.exchange.request
-    asked = request.get("model") if isinstance(request, dict) else None
+    asked = evidence.observation.exchange.asked.get("model")
     served = evidence.measurement.fingerprint.model
     if unusable(evidence) or not served or not isinstance(asked, str) or not asked:
         return []

@@ -58,8 +58,7 @@ def _visible(evidence: Evidence) -> Verdict | None:
 
 
 def _as_stream(evidence: Evidence) -> bool:
-    request = evidence.observation.exchange.request
-    return not isinstance(request, dict) or request.get("stream") is not False
+    return evidence.observation.exchange.asked.get("stream") is not False
 
 
 def _held_back(evidence: Evidence) -> Verdict | None:

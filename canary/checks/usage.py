@@ -5,6 +5,8 @@ It matters all the same, because budgets, cost limits and other tools read these
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from canary.analysis.ticks import answer_over
 from canary.analysis.tokens import contradicted, made_up_by_gateway
 from canary.checks.evidence import Evidence, cannot_judge, unknown, unusable
@@ -34,16 +36,15 @@ def check(evidence: Evidence) -> list[Verdict]:
 def _absent(evidence: Evidence) -> Verdict:
     if not answer_over(evidence.observation):
         return unknown(NAME, "cut", "not judged: the stream broke off, and usage comes last")
-    if not _asked_for(evidence.observation.exchange.request):
+    if not _asked_for(evidence.observation.exchange.asked):
         return _verdict(Status.PASS, "not_asked", "no usage came, and none was asked for")
     return _verdict(Status.WARN, "missing", "usage was asked for and none came")
 
 
-def _asked_for(request: Json) -> bool:
+def _asked_for(asked: Mapping[str, Json]) -> bool:
     """Streams report usage only when asked; a whole JSON answer always does."""
-    body = request if isinstance(request, dict) else {}
-    options = body.get("stream_options")
-    return body.get("stream") is not True or (isinstance(options, dict) and options.get("include_usage") is True)
+    options = asked.get("stream_options")
+    return asked.get("stream") is not True or (isinstance(options, dict) and options.get("include_usage") is True)
 
 
 def _judge(measurement: Measurement, usage: Usage) -> Verdict:

@@ -16,6 +16,8 @@ that allows fewer than 16 tokens: nobody can expect an answer from it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from canary.analysis.ticks import answer_over
 from canary.checks.evidence import Evidence, cannot_judge, quoted, unknown, unusable
 from canary.core.measurement import Measurement
@@ -47,7 +49,7 @@ def check(evidence: Evidence) -> list[Verdict]:
 
 def _nothing_visible(evidence: Evidence) -> Verdict:
     measurement = evidence.measurement
-    allowed = max_tokens(evidence.observation.exchange.request)
+    allowed = max_tokens(evidence.observation.exchange.asked)
     if allowed is not None and allowed < LEAST_MAX_TOKENS:
         return unknown(NAME, "probe_misconfigured", f"max_tokens={allowed} is too small for any visible answer")
     if measurement.refusal_chars:
@@ -86,10 +88,9 @@ def _used_up(measurement: Measurement, allowed: int | None) -> str:
     return f"used up all of max_tokens={allowed}" if allowed else "used up all"
 
 
-def max_tokens(request: Json) -> int | None:
+def max_tokens(asked: Mapping[str, Json]) -> int | None:
     """The request's own cap on all tokens; `max_completion_tokens` wins where both are set, as in vLLM."""
-    body = request if isinstance(request, dict) else {}
-    caps = (body.get(name) for name in ("max_completion_tokens", "max_tokens", "max_output_tokens"))
+    caps = (asked.get(name) for name in ("max_completion_tokens", "max_tokens", "max_output_tokens"))
     return next((cap for cap in caps if isinstance(cap, int) and not isinstance(cap, bool)), None)
 
 

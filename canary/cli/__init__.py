@@ -10,7 +10,6 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from io import TextIOWrapper
 from types import MappingProxyType
 from typing import Annotated
 
@@ -20,6 +19,7 @@ from typer.exceptions import TyperException
 from canary import __version__
 from canary.cli.errors import UsageError
 from canary.cli.exit_codes import ExitCode
+from canary.cli.output import OutputError, give_up, guard
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells say it
 
@@ -93,16 +93,22 @@ def _asked(argv: Sequence[str]) -> Sequence[str]:
 
 
 def console() -> int:
-    r"""What the `canary` command starts: SIGTERM ends it like Ctrl-C, also as process 1 of a container.
+    """What the `canary` command starts: SIGTERM ends it like Ctrl-C, also as process 1 of a container.
 
-    The kernel drops a signal that process 1 has no handler for, and Python has none for SIGTERM. What the encoding of
-    stdout cannot express (the byte FF in a file's name) is written as `\udcff`, as JSON has it too.
+    The kernel drops a signal that process 1 has no handler for, and Python has none for SIGTERM.
     """
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    guard()
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
-    return main()
+    try:
+        code = main()
+        if sys.stdout is not None:
+            sys.stdout.flush()  # as long as we can still say that it failed
+    except OutputError as error:
+        give_up()
+        if error.why is not None:
+            _complain(f"standard output: {error.why}")
+        return int(error.code or 0)
+    return code
 
 
 def main(argv: Sequence[str] | None = None) -> int:

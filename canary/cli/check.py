@@ -27,6 +27,9 @@ from canary.core.units import plural
 ConfigFiles = Annotated[
     list[Path] | None, typer.Argument(metavar="CONFIG", help="Files or folders; canary.yaml if none is named.")
 ]
+AsOthers = Annotated[
+    list[Path] | None, typer.Option("--config", "-c", metavar="FILE", help="The same, as the other commands have it.")
+]
 
 
 def load(paths: list[Path] | None) -> Plan:
@@ -37,9 +40,9 @@ def load(paths: list[Path] | None) -> Plan:
         raise UsageError(str(error)) from None
 
 
-def check(config: ConfigFiles = None) -> None:
+def check(config: ConfigFiles = None, more: AsOthers = None) -> None:
     """Validate a config, print the resolved plan, lint its timeouts, and estimate its cost."""
-    plan = load(config)
+    plan = load([*(config or []), *(more or [])])
     console = Console(highlight=False)
     for line in describe(plan):
         console.print(Text(line), soft_wrap=True)

@@ -23,6 +23,7 @@ from canary.cli.check import load
 from canary.cli.drill_scene import Case, Stage, broken_demo, pretence
 from canary.cli.errors import UsageError
 from canary.cli.exit_codes import ExitCode
+from canary.cli.grouped import grouped
 from canary.cli.notify_test import chosen_receivers
 from canary.cli.rehearsal import Moment, Outcome, Step, rehearse
 from canary.cli.screen import plain
@@ -38,7 +39,35 @@ _STYLES: Mapping[Step, str] = MappingProxyType(
 )
 
 
-def drill(  # noqa: PLR0913  # one parameter an option
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pretended:
+    """What is said to fail at a pipeline of the config, as typed."""
+
+    pipeline: Annotated[
+        str | None, typer.Option("--pipeline", metavar="NAME", help="Probe this one of the config, by its routes.")
+    ] = None
+    pretend: Annotated[
+        str | None, typer.Option("--pretend", metavar="CHECK", help="With --pipeline: the check that is said to fail.")
+    ] = None
+    hop: Annotated[
+        str | None, typer.Option("--hop", metavar="NAME", help="With --pretend: where; the topmost one by default.")
+    ] = None
+    probe: Annotated[
+        str | None, typer.Option("--probe", metavar="NAME", help="With --pretend: by this probe, not by the first.")
+    ] = None
+
+    def case(self) -> Case | None:
+        """None: nothing is pretended. Raises UsageError for a half of it."""
+        if self.pipeline is not None and self.pretend is not None:
+            return Case(pipeline=self.pipeline, check=self.pretend, hop=self.hop, probe=self.probe)
+        if self != Pretended():
+            msg = "--pipeline and --pretend go together, and --hop and --probe only with both"
+            raise UsageError(msg)
+        return None
+
+
+@grouped
+def drill(
     *,
     config: Annotated[
         list[Path] | None,
@@ -47,18 +76,7 @@ def drill(  # noqa: PLR0913  # one parameter an option
     receiver: Annotated[
         str | None, typer.Option("--receiver", metavar="NAME", help="Only this receiver of the config.")
     ] = None,
-    pipeline: Annotated[
-        str | None, typer.Option("--pipeline", metavar="NAME", help="Probe this one of the config, by its routes.")
-    ] = None,
-    pretend: Annotated[
-        str | None, typer.Option("--pretend", metavar="CHECK", help="With --pipeline: the check that is said to fail.")
-    ] = None,
-    hop: Annotated[
-        str | None, typer.Option("--hop", metavar="NAME", help="With --pretend: where; the topmost one by default.")
-    ] = None,
-    probe: Annotated[
-        str | None, typer.Option("--probe", metavar="NAME", help="With --pretend: by this probe, not by the first.")
-    ] = None,
+    pretended: Pretended,
     within: Annotated[
         str, typer.Option("--within", metavar="DURATION", help="How long the page may take, and the resolution.")
     ] = "5m",
@@ -68,18 +86,14 @@ def drill(  # noqa: PLR0913  # one parameter an option
 
     Exit code 1 if one of them did not arrive.
     """
-    within_s = seconds(within, "--within")
-    if (pipeline is None) != (pretend is None) or (pretend is None and (hop or probe)):
-        msg = "--pipeline and --pretend go together, and --hop and --probe only with both"
-        raise UsageError(msg)
-    plan = load(config) if config or receiver or pipeline else None
+    within_s, case = seconds(within, "--within"), pretended.case()
+    plan = load(config) if config or receiver or case else None
     receivers = chosen_receivers(plan, receiver) if plan else ()
     report = _Report(console=Console(highlight=False), quiet=as_json_object)
     with _storage() as storage:
         stage = Stage(receivers=receivers, storage=storage, within_s=within_s)
-        if plan and pipeline and pretend:
-            scene = pretence(stage, plan, Case(pipeline=pipeline, check=pretend, hop=hop, probe=probe))
-            outcome = _played(rehearse(scene, report.say))
+        if plan and case:
+            outcome = _played(rehearse(pretence(stage, plan, case), report.say))
         else:
             outcome = _played(broken_demo(stage, report.say))
     report.end(outcome)

@@ -16,7 +16,6 @@ from canary.cli import options, stored
 from canary.cli.errors import UsageError
 from canary.cli.screen import plain
 from canary.cli.when import ahead, local, now
-from canary.core.jsonable import as_json
 from canary.core.status import Level, Note, Override
 from canary.store import Store
 
@@ -98,16 +97,7 @@ def overrides(
     """List the overrides that hold now."""
     moment = now()
     found = stored.look(stored.storage_of(config, storage), lambda store: store.overrides(moment))
-    if as_json_lines:
-        for each in found:
-            stored.say_json(as_json(each))
-        return
-    console = Console(highlight=False)
-    if not found:
-        console.print(Text("no override holds now", style="dim"))
-    for each in found:
-        line = Text.assemble((plain(each.id), "bold"), f"  {plain(_said(each))}")
-        console.print(line, soft_wrap=True)
+    stored.say_list(found, "no override holds now", _said, as_json_lines=as_json_lines)
 
 
 @incident.command()

@@ -73,12 +73,8 @@ def _show_open(console: Console, found: Iterable[Incident], pages: Iterable[Page
             (f" {plain(in_brief(each.finding))}", "bold"),
         )
         console.print(line)
-        console.print(_indented(plain(each.finding.message)))
-        console.print(_indented(plain(_place(each, page_of.get(each.id))), style="dim"))
-
-
-def _indented(text: str, style: str = "") -> Padding:
-    return Padding(Text(text, style=style), (0, 0, 0, 2), expand=False)
+        console.print(Padding(Text(plain(each.finding.message)), (0, 0, 0, 2), expand=False))
+        console.print(Text(f"  {plain(_place(each, page_of.get(each.id)))}", style="dim"), soft_wrap=True)
 
 
 def _place(incident: Incident, page: Page | None) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from canary.cli.arguments import chat_url, parse_headers, parse_params, seconds
+from canary.cli import options
+from canary.cli.arguments import chat_url, parse_headers, parse_params, seconds, timers_of
 from canary.cli.errors import UsageError
 from canary.client.redact import public_url
 from canary.client.target import Target, ssl_context
@@ -15,58 +14,73 @@ from canary.core.spec import Assignment, Hop, Pipeline, Probe, QuestionTemplate,
 from canary.core.timeout import Timeout
 
 HOP = "target"
+_PROBE = "reasoning-heavy"  # whose questions are asked where no prompt is given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OneHopOptions:
-    """As typed; nothing is checked yet. `probe`: the canned probe that asks where `prompt` does not."""
+class Request:
+    """What is sent and how, as typed; nothing is checked yet."""
 
-    url: str
-    model: str | None
-    probe: str = "reasoning-heavy"
-    prompt: str | None = None
-    max_tokens: int | None = None
-    temperature: float | None = None
-    params: Sequence[str] = ()
-    headers: Sequence[str] = ()
-    api_key_env: str | None = None
-    no_stream: bool = False
-    deadline: str = "300s"
-    accept_encoding: str = "identity"
-    ca_file: Path | None = None
-    cert_file: Path | None = None
-    key_file: Path | None = None
-    insecure: bool = False
-    proxy: str | None = None
-    inline_reasoning: bool = False
-    first_visible: str | None = None
-    timeouts: tuple[Timeout, ...] = ()
+    url: options.Url = None
+    model: options.Model = None
+    prompt: options.PromptText = None
+    max_tokens: options.MaxTokens = None
+    temperature: options.Temperature = None
+    param: options.Params = None
+    header: options.Headers = None
+    api_key_env: options.ApiKeyEnv = None
+    no_stream: options.NoStream = False
+    deadline: options.Deadline = "300s"
+    accept_encoding: options.AcceptEncoding = "identity"
+    ca_file: options.CaFile = None
+    cert_file: options.CertFile = None
+    key_file: options.KeyFile = None
+    insecure: options.Insecure = False
+    proxy: options.Proxy = None
 
 
-def one_hop(options: OneHopOptions) -> tuple[Pipeline, Assignment]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What a stream is held against, as typed. Its properties raise UsageError."""
+
+    timeout: options.Timeouts = None
+    preset: options.Presets = None
+    first_visible: options.FirstVisible = None
+    inline_reasoning: options.InlineReasoning = False
+
+    @property
+    def timers(self) -> tuple[Timeout, ...]:
+        return timers_of(self.timeout or (), self.preset or ())
+
+    @property
+    def first_visible_s(self) -> float | None:
+        return seconds(self.first_visible, "--first-visible") if self.first_visible else None
+
+
+def one_hop(request: Request, terms: Terms) -> tuple[Pipeline, Assignment]:
     """A pipeline of one probed hop under a nameless listener that holds the timers. Raises UsageError."""
-    if not options.model:
+    if not request.model:
         msg = "--url needs --model NAME, the model's name at that URL"
         raise UsageError(msg)
-    url = chat_url(options.url)
+    url = chat_url(request.url or "")
     hop = Hop(
         name=HOP,
         url=url,
-        model=options.model,
-        headers=parse_headers(options.headers, api_key_env=options.api_key_env),
-        body=parse_params(options.params),
-        stream=not options.no_stream,
-        inline_reasoning=options.inline_reasoning,
-        accept_encoding=options.accept_encoding,
-        tls=_tls(options),
-        proxy=options.proxy,
+        model=request.model,
+        headers=parse_headers(request.header or (), api_key_env=request.api_key_env),
+        body=parse_params(request.param or ()),
+        stream=not request.no_stream,
+        inline_reasoning=terms.inline_reasoning,
+        accept_encoding=request.accept_encoding,
+        tls=_tls(request),
+        proxy=request.proxy,
     )
     _check_sendable(hop, url)
-    listener = Hop(name="", timeouts=options.timeouts)
+    listener = Hop(name="", timeouts=terms.timers)
     assignment = Assignment(
-        probe=_probe(options),
-        deadline_s=seconds(options.deadline, "--deadline"),
-        first_visible_s=seconds(options.first_visible, "--first-visible") if options.first_visible else None,
+        probe=_probe(request),
+        deadline_s=seconds(request.deadline, "--deadline"),
+        first_visible_s=terms.first_visible_s,
     )
     return Pipeline(name=public_url(url), hops=(listener, hop)), assignment
 
@@ -91,27 +105,23 @@ def _check_sendable(hop: Hop, url: str) -> None:
         raise UsageError(msg) from None
 
 
-def _tls(options: OneHopOptions) -> Tls | None:
-    files = {"--ca-file": options.ca_file, "--cert-file": options.cert_file, "--key-file": options.key_file}
+def _tls(request: Request) -> Tls | None:
+    files = {"--ca-file": request.ca_file, "--cert-file": request.cert_file, "--key-file": request.key_file}
     for option, file in files.items():
         if file is not None and not file.is_file():
             msg = f"{option} {file}: no such file"
             raise UsageError(msg)
-    if not options.insecure and not any(files.values()):
+    if not request.insecure and not any(files.values()):
         return None
     names = [str(file) if file else None for file in files.values()]
-    return Tls(ca_file=names[0], cert_file=names[1], key_file=names[2], verify=not options.insecure)
+    return Tls(ca_file=names[0], cert_file=names[1], key_file=names[2], verify=not request.insecure)
 
 
-def _probe(options: OneHopOptions) -> Probe:
-    canned = canned_probes()
-    if options.probe not in canned:
-        msg = f"no canned probe {options.probe!r}; there are {', '.join(canned)}"
-        raise UsageError(msg)
-    probe = canned[options.probe]
-    if options.prompt is not None:
-        questions = (QuestionTemplate(text=options.prompt),)
+def _probe(request: Request) -> Probe:
+    probe = canned_probes()[_PROBE]
+    if request.prompt is not None:
+        questions = (QuestionTemplate(text=request.prompt),)
         probe = Probe(name="prompt", summary="A prompt from the command line.", questions=questions, max_tokens=4096)
-    if options.max_tokens is not None:
-        probe = replace(probe, max_tokens=options.max_tokens)
-    return probe if options.temperature is None else replace(probe, temperature=options.temperature)
+    if request.max_tokens is not None:
+        probe = replace(probe, max_tokens=request.max_tokens)
+    return probe if request.temperature is None else replace(probe, temperature=request.temperature)

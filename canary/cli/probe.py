@@ -15,12 +15,12 @@ import typer
 from rich.console import Console
 
 from canary.cli import options
-from canary.cli.arguments import timers_of
 from canary.cli.check import load
 from canary.cli.errors import UsageError
 from canary.cli.exit_codes import exit_code
+from canary.cli.grouped import grouped
 from canary.cli.junit import write_junit
-from canary.cli.one_hop import OneHopOptions, one_hop
+from canary.cli.one_hop import Request, Terms, one_hop
 from canary.cli.progress import Progress
 from canary.cli.screen import show_result
 from canary.cli.waterfall import repeat, show_run
@@ -35,6 +35,7 @@ _ANYWHERE = {"pipeline", "probe_name", "as_json_object", "every_verdict", "junit
 _WITH_PIPELINE = {"config"}
 
 
+@grouped
 def probe(  # noqa: PLR0913  # one parameter an option
     context: typer.Context,
     pipeline: Annotated[
@@ -47,62 +48,20 @@ def probe(  # noqa: PLR0913  # one parameter an option
     config: Annotated[
         list[Path] | None, typer.Option("--config", "-c", metavar="FILE", help="Config files; canary.yaml by default.")
     ] = None,
-    url: options.Url = None,
-    model: options.Model = None,
-    prompt: options.PromptText = None,
-    max_tokens: options.MaxTokens = None,
-    temperature: options.Temperature = None,
-    param: options.Params = None,
-    header: options.Headers = None,
-    api_key_env: options.ApiKeyEnv = None,
-    no_stream: options.NoStream = False,
-    deadline: options.Deadline = "300s",
-    timeout: options.Timeouts = None,
-    preset: options.Presets = None,
-    first_visible: options.FirstVisible = None,
-    inline_reasoning: options.InlineReasoning = False,
-    accept_encoding: options.AcceptEncoding = "identity",
-    ca_file: options.CaFile = None,
-    cert_file: options.CertFile = None,
-    key_file: options.KeyFile = None,
-    insecure: options.Insecure = False,
-    proxy: options.Proxy = None,
+    request: Request,
+    terms: Terms,
     as_json_object: options.AsJson = False,
     every_verdict: options.EveryVerdict = False,
     junit: options.Junit = None,
 ) -> None:
     """One run, now: through every hop of a configured PIPELINE, or at the single hop of --url and --model."""
-    if (url is None) == (pipeline is None):
+    if (request.url is None) == (pipeline is None):
         msg = "probe needs either a PIPELINE of a config, or --url URL and --model NAME"
         raise UsageError(msg)
     _refuse_what_would_be_ignored(context, at_url=pipeline is None)
-    if pipeline is not None:
-        runs = [send(*each, quiet=as_json_object) for each in configured(load(config), pipeline, probe_name)]
-        finish(runs, as_json_object=as_json_object, every_verdict=every_verdict, junit=junit)
-    asked = one_hop(
-        OneHopOptions(
-            url=url or "",
-            model=model,
-            prompt=prompt,
-            max_tokens=max_tokens,
-            temperature=temperature,
-            params=param or (),
-            headers=header or (),
-            api_key_env=api_key_env,
-            no_stream=no_stream,
-            deadline=deadline,
-            first_visible=first_visible,
-            inline_reasoning=inline_reasoning,
-            accept_encoding=accept_encoding,
-            ca_file=ca_file,
-            cert_file=cert_file,
-            key_file=key_file,
-            insecure=insecure,
-            proxy=proxy,
-            timeouts=timers_of(timeout or (), preset or ()),
-        )
-    )
-    finish([send(*asked, quiet=as_json_object)], as_json_object=as_json_object, every_verdict=True, junit=junit)
+    asked = [one_hop(request, terms)] if pipeline is None else configured(load(config), pipeline, probe_name)
+    runs = [send(*each, quiet=as_json_object) for each in asked]
+    finish(runs, as_json_object=as_json_object, every_verdict=every_verdict, junit=junit)
 
 
 def _refuse_what_would_be_ignored(context: typer.Context, *, at_url: bool) -> None:

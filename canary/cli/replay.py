@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -16,17 +15,18 @@ from canary.checks.budget import judge_budget
 from canary.checks.budget_arms import Arms
 from canary.checks.evidence import Evidence
 from canary.cli import options
-from canary.cli.arguments import parse_budget, seconds, timers_of
+from canary.cli.arguments import parse_budget
 from canary.cli.errors import UsageError
 from canary.cli.exit_codes import exit_code
+from canary.cli.grouped import grouped
 from canary.cli.junit import write_junit
+from canary.cli.one_hop import Terms
 from canary.cli.screen import show_result
 from canary.config.presets import catalogue
 from canary.core.jsonable import as_json
 from canary.core.observation import Exchange
 from canary.core.run import HopResult
 from canary.core.spec import BudgetTest
-from canary.core.timeout import Timeout
 from canary.wire.budgets import BUDGETS
 from canary.wire.decode import UnknownProtocolError, decode
 from canary.wire.transcript import TranscriptError, loads
@@ -34,23 +34,11 @@ from canary.wire.transcript import TranscriptError, loads
 _MOST_BYTES = 256 * 2**20  # four times the longest body that is ever recorded
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
-    """What recorded streams are held against."""
-
-    timers: tuple[Timeout, ...]
-    first_visible_s: float | None
-    inline_reasoning: bool
-    budget: BudgetTest | None
-
-
-def replay(  # noqa: PLR0913  # one parameter an option
+@grouped
+def replay(
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Transcripts, or - for standard input.")],
     *,
-    timeout: options.Timeouts = None,
-    preset: options.Presets = None,
-    first_visible: options.FirstVisible = None,
-    inline_reasoning: options.InlineReasoning = False,
+    terms: Terms,
     budget: Annotated[
         str | None,
         typer.Option("--budget", metavar="PARAM=VALUE", help="Judge whether this budget parameter acted."),
@@ -66,14 +54,9 @@ def replay(  # noqa: PLR0913  # one parameter an option
     if control is not None and budget is None:
         msg = "--control needs --budget PARAM=VALUE, the parameter that it is the control of"
         raise UsageError(msg)
-    terms = Terms(
-        timers=timers_of(timeout or [], preset or []),
-        first_visible_s=seconds(first_visible, "--first-visible") if first_visible else None,
-        inline_reasoning=inline_reasoning,
-        budget=parse_budget(budget) if budget else None,
-    )
+    test = parse_budget(budget) if budget else None
     without = _evidence(control, terms) if control else None
-    results = {str(file): _judge(file, terms, without) for file in files}
+    results = {str(file): _judge(_evidence(file, terms), test, without, hop=file.stem) for file in files}
     console = Console(highlight=False)
     for name, result in results.items():
         if as_json_lines:
@@ -86,19 +69,18 @@ def replay(  # noqa: PLR0913  # one parameter an option
     raise typer.Exit(exit_code(verdict for result in results.values() for verdict in result.verdicts))
 
 
-def _judge(file: Path, terms: Terms, control: Evidence | None) -> HopResult:
-    evidence = _evidence(file, terms)
+def _judge(evidence: Evidence, test: BudgetTest | None, control: Evidence | None, *, hop: str) -> HopResult:
     verdicts = judge(evidence)
-    if terms.budget is not None:
+    if test is not None:
         arms = Arms(treatment=evidence, control=control)
-        verdicts += (judge_budget(terms.budget, BUDGETS[terms.budget.parameter], arms, hop=file.stem),)
+        verdicts += (judge_budget(test, BUDGETS[test.parameter], arms, hop=hop),)
     return HopResult(
-        hop=file.stem,
+        hop=hop,
         variant="recorded",
         observation=evidence.observation,
         measurement=evidence.measurement,
         verdicts=verdicts,
-        timeouts=terms.timers,
+        timeouts=evidence.timeouts,
     )
 
 

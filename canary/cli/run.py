@@ -13,9 +13,11 @@ from typing import Annotated, TypeAlias
 import typer
 
 from canary.cli.errors import UsageError
+from canary.cli.output import OutputError
 from canary.config.errors import ConfigError
 from canary.config.load import load_plan
 from canary.config.references import files_in
+from canary.config.service_fields import parse_address
 from canary.core.spec import Plan
 from canary.daemon import Config, run_daemon
 from canary.store import StoreError
@@ -51,19 +53,30 @@ def run(
 
 def begin(daemon: Coroutine[None, None, None]) -> None:
     """Run a daemon until it is told to stop. Raises UsageError where it cannot begin."""
+
+    async def ended() -> OutputError | None:
+        """Whoever read its output and left has ended the loop; asyncio would complain that nobody caught it there."""
+        try:
+            await daemon
+        except OutputError as error:
+            return error
+        return None
+
     try:
-        asyncio.run(daemon)
+        lost = asyncio.run(ended())
     except (ConfigError, StoreError, ListenError) as error:
         raise UsageError(str(error)) from None
+    if lost is not None:
+        raise lost
 
 
 def place_of(text: str) -> tuple[str, int]:
-    """`127.0.0.1:9469`, `[::1]:9469`, `0.0.0.0:0`. Raises UsageError."""
-    host, _, port = text.rpartition(":")
-    if not host or not port.isascii() or not port.isdecimal() or int(port) > 65_535:
-        msg = f"--listen {text!r}: expected HOST:PORT, like 127.0.0.1:9469"
-        raise UsageError(msg)
-    return host.removeprefix("[").removesuffix("]"), int(port)
+    """What the config takes as `listen: {address: ...}`. Raises UsageError."""
+    try:
+        return parse_address(text)
+    except ValueError as error:
+        msg = f"--listen {error}"
+        raise UsageError(msg) from None
 
 
 def listening_at(plan: Plan, host: str, port: int) -> Plan:

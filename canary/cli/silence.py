@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
@@ -15,10 +16,10 @@ from canary.checks import CHECKS
 from canary.checks.budget_arms import NAME as BUDGET
 from canary.cli import options, stored
 from canary.cli.errors import UsageError
+from canary.cli.grouped import grouped
 from canary.cli.screen import plain
 from canary.cli.when import ahead, local, now
 from canary.core.finding import Severity
-from canary.core.jsonable import as_json
 from canary.core.route import Match, Silence
 from canary.core.units import format_duration
 from canary.store import Store
@@ -30,20 +31,43 @@ silence = typer.Typer(
 )
 
 
-@silence.command()
-def add(  # noqa: PLR0913  # one parameter an option
-    *,
-    lasting: Annotated[str, typer.Option("--for", metavar="DURATION", help="How long: 30m, 2h, 1d.")],
-    pipeline: Annotated[str | None, typer.Option("--pipeline", metavar="NAME", help="Only this one.")] = None,
-    probe: Annotated[str | None, typer.Option("--probe", metavar="NAME", help="Only this one.")] = None,
-    check: Annotated[str | None, typer.Option("--check", metavar="NAME", help="Only what this check finds.")] = None,
-    hop: Annotated[str | None, typer.Option("--hop", metavar="NAME", help="Only what begins at this hop.")] = None,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitting:
+    """What is muted, as typed."""
+
+    pipeline: Annotated[str | None, typer.Option("--pipeline", metavar="NAME", help="Only this one.")] = None
+    probe: Annotated[str | None, typer.Option("--probe", metavar="NAME", help="Only this one.")] = None
+    check: Annotated[str | None, typer.Option("--check", metavar="NAME", help="Only what this check finds.")] = None
+    hop: Annotated[str | None, typer.Option("--hop", metavar="NAME", help="Only what begins at this hop.")] = None
     label: Annotated[
         list[str] | None, typer.Option("--label", metavar="NAME=VALUE", help="Only pipelines with this label.")
-    ] = None,
+    ] = None
     severity: Annotated[
         Severity | None, typer.Option("--severity", case_sensitive=False, help="Only what is so severe.")
-    ] = None,
+    ] = None
+
+    def match(self) -> Match:
+        """Raises UsageError for what fits nothing, or everything."""
+        match = Match(
+            labels=dict(map(_label, self.label or ())),
+            pipeline=self.pipeline,
+            probe=self.probe,
+            check=None if self.check is None else known_check(self.check, "--check"),
+            hop=self.hop,
+            severity=self.severity,
+        )
+        if match == Match():
+            msg = "this would silence everything; name a pipeline, probe, check, hop, label or severity"
+            raise UsageError(msg)
+        return match
+
+
+@silence.command()
+@grouped
+def add(
+    *,
+    lasting: Annotated[str, typer.Option("--for", metavar="DURATION", help="How long: 30m, 2h, 1d.")],
+    fitting: Fitting,
     comment: Annotated[str, typer.Option("--comment", metavar="TEXT", help="Why, for those who wonder.")] = "",
     author: Annotated[
         str | None, typer.Option("--author", metavar="NAME", help="Who; the user of this shell by default.")
@@ -52,20 +76,9 @@ def add(  # noqa: PLR0913  # one parameter an option
     storage: stored.Url = None,
 ) -> None:
     """Mute what fits all that is given, from now on. Print the silence's id."""
-    match = Match(
-        labels=dict(map(_label, label or ())),
-        pipeline=pipeline,
-        probe=probe,
-        check=None if check is None else known_check(check, "--check"),
-        hop=hop,
-        severity=severity,
-    )
-    if match == Match():
-        msg = "this would silence everything; name a pipeline, probe, check, hop, label or severity"
-        raise UsageError(msg)
     made = Silence(
         id=secrets.token_hex(4),
-        match=match,
+        match=fitting.match(),
         starts_at=now(),
         ends_at=ahead(lasting, "--for"),
         author=author or stored.user(),
@@ -85,17 +98,12 @@ def list_(
     """The silences that hold now."""
     moment = now()
     found = stored.look(stored.storage_of(config, storage), lambda store: store.silences(moment))
-    if as_json_lines:
-        for each in found:
-            stored.say_json(as_json(each))
-        return
-    console = Console(highlight=False)
-    if not found:
-        console.print(Text("no silence holds now", style="dim"))
-    for each in found:
-        line = Text.assemble((plain(each.id), "bold"), f"  {plain(matched(each.match))}")
-        console.print(line, soft_wrap=True)
-        console.print(Text(f"  {plain(_why(each, moment))}", style="dim"), soft_wrap=True)
+    stored.say_list(
+        found,
+        "no silence holds now",
+        lambda each: f"{matched(each.match)}, {_why(each, moment)}",
+        as_json_lines=as_json_lines,
+    )
 
 
 @silence.command()

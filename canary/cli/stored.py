@@ -7,20 +7,26 @@ not there is a question to the person who asked, not a reason to create an empty
 from __future__ import annotations
 
 import asyncio
-import getpass
 import json
 import os
-from collections.abc import Awaitable, Callable, Sequence
+import pwd
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Protocol, TypeVar
 
 import typer
+from rich.console import Console
+from rich.text import Text
 
 from canary.cli.check import load
 from canary.cli.errors import UsageError
+from canary.cli.screen import plain
+from canary.core.jsonable import as_json
 from canary.core.observation import Json
+from canary.core.route import Silence
 from canary.core.secret import Secret
 from canary.core.service import Storage
+from canary.core.status import Override
 from canary.store import Store, StoreError, open_store
 
 _Found = TypeVar("_Found")
@@ -32,6 +38,7 @@ class Named(Protocol):
 
 
 _Named = TypeVar("_Named", bound=Named)
+Held = TypeVar("Held", Silence, Override)
 
 Config = Annotated[
     list[Path] | None,
@@ -60,12 +67,20 @@ def look(storage: Storage, ask: Callable[[Store], Awaitable[_Found]]) -> _Found:
 
     async def asked() -> _Found:
         async with open_store(storage, read_only=True) as store:
-            return await ask(store)
+            found = await ask(store)
+            _say_what_is_left_out(store)
+            return found
 
     try:
         return asyncio.run(asked())
     except StoreError as error:
         raise UsageError(str(error)) from None
+
+
+def _say_what_is_left_out(store: Store) -> None:
+    for row in store.aside.rows:
+        line = f"canary: {row.key} of {row.table} is left out: {row.why}"
+        typer.echo(plain(line), err=True)
 
 
 def change(storage: Storage, do: Callable[[Store], Awaitable[_Found]]) -> _Found:
@@ -99,12 +114,30 @@ def the_one(kind: str, found: Sequence[_Named], prefix: str) -> _Named:
     return (exact or fitting)[0]
 
 
+def say_list(found: Sequence[Held], none: str, line: Callable[[Held], str], *, as_json_lines: bool) -> None:
+    """What holds now: an id and a line each, or an object each for programs. `none`: what to say where nothing does."""
+    if as_json_lines:
+        for each in found:
+            say_json(as_json(each))
+        return
+    console = Console(highlight=False)
+    if not found:
+        console.print(Text(none, style="dim"))
+    for each in found:
+        console.print(Text.assemble((plain(each.id), "bold"), f"  {plain(line(each))}"), soft_wrap=True)
+
+
 def user() -> str:
-    """A container may run as a user without a name."""
+    return user_name(os.environ, os.getuid())
+
+
+def user_name(env: Mapping[str, str], uid: int) -> str:
+    """As the shell says it, else as the machine knows them; a container may run as a user without a name."""
+    said = next((env[name] for name in ("LOGNAME", "USER") if env.get(name)), None)
     try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # OSError since Python 3.13
-        return f"user {os.getuid()}"
+        return said or pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"user {uid}"
 
 
 def say_json(value: Json) -> None:

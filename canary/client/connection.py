@@ -28,6 +28,10 @@ from canary.client.line import Line
 from canary.client.target import Limits, Target, ssl_context
 from canary.core.observation import Phase, StampSource
 
+# What other clients take, and aiohttp by itself does not: cookies and policies of a web edge are longer than 8 KiB.
+_LONGEST_HEADER = 64 * 1024  # curl: 100 KB, Python's http.client: 64 KiB, browsers 256 KB
+_MOST_HEADERS = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:
@@ -235,6 +239,9 @@ def open_session(target: Target, limits: Limits, attempt: Attempt) -> aiohttp.Cl
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
         trust_env=False,
+        max_line_size=_LONGEST_HEADER,
+        max_field_size=_LONGEST_HEADER,
+        max_headers=_MOST_HEADERS,
         read_bufsize=max(limits.max_bytes, 1 << 16),  # reading is never paused: a paused socket merges stamps
     )
 

@@ -9,7 +9,6 @@ The request's credentials go to the metrics page only where it has the same orig
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from canary.core.engine_load import EngineLoad
 
 _TIMEOUT_S = 2.0
 _MOST_BYTES = 4 * 1024 * 1024
+_MOST = 1e15  # no engine counts as far; a sum of larger ones may be no number any more
 _MODEL_LABELS = ("model_name", "model", "requested_model")
 
 
@@ -176,10 +176,10 @@ def _page(names: Names, samples: Iterable[Sample], model: str | None) -> Page:
 
 
 def _values(samples: Iterable[Sample], model: str | None) -> list[float]:
-    """Of every series, or of those of this model if there are any."""
-    finite = [sample for sample in samples if math.isfinite(sample.value)]
-    ours = [sample for sample in finite if model in [sample.labels.get(label) for label in _MODEL_LABELS]]
-    return [sample.value for sample in (ours if model is not None and ours else finite)]
+    """Of every series, or of those of this model if there are any. What cannot be an amount is left out."""
+    amounts = [sample for sample in samples if 0 <= sample.value <= _MOST]
+    ours = [sample for sample in amounts if model in [sample.labels.get(label) for label in _MODEL_LABELS]]
+    return [sample.value for sample in (ours if model is not None and ours else amounts)]
 
 
 def _first(names: Iterable[str], values: Mapping[str, list[float]]) -> list[float]:

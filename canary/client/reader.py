@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from canary.client.connection import Mark
 from canary.client.inflate import Coding, RoomExceededError, coding
 from canary.client.redact import Redaction
-from canary.core.observation import Head, Read
+from canary.core.observation import BYTE_CAP, Head, Read
 from canary.core.stream import StreamEvent
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Reader:
         except RoomExceededError:
             inflated, self._raw_room = b"", -1
         if self._raw_room < 0:
-            return f"byte cap of {self._max_bytes} bytes"
+            return f"{BYTE_CAP} of {self._max_bytes} bytes"
         self._room -= len(inflated)
         wide = 0 < mark.after_ns <= mark.at_ns - _EXACT_NS
         read = Read(at=at(mark.at_ns), data=inflated, after=at(mark.after_ns) if wide else None)

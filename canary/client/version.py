@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from http import HTTPStatus
 
 import aiohttp
@@ -10,6 +9,7 @@ from yarl import URL
 
 from canary.client.redact import revealed
 from canary.client.target import Target, ssl_context
+from canary.wire.loose_json import NotJsonError, excerpt, object_of, parse, text_of
 
 _TIMEOUT_S = 5.0
 _MOST_BYTES = 4096
@@ -37,8 +37,8 @@ async def engine_version(target: Target) -> str | None:
 
 def _version_in(body: bytes) -> str | None:
     try:
-        document = json.loads(body)
-    except ValueError:
+        document = object_of(parse(body.decode(errors="replace")))
+    except NotJsonError:
         return None
-    version = document.get("version") if isinstance(document, dict) else None
-    return version[:_LONGEST] if isinstance(version, str) and version else None
+    said = excerpt(text_of((document or {}).get("version")))[:_LONGEST]
+    return said if said.isprintable() and said else None

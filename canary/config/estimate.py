@@ -4,7 +4,8 @@ Two numbers, because a budget test stops its streams as soon as it knows:
 
 - `usual`: one control for all caps of a probe, stopped once it reasoned long enough for the largest of them, and each
   treatment stopped past twice its cap or in the first words of its answer. Counts from characters are certain only a
-  third later. A hop that hides reasoning tells its count at the very end, so nothing is stopped there.
+  third later. A hop that hides reasoning tells its count at the very end, so nothing is stopped there. Where no cap is
+  expected to be honoured, a short question shows how answers end.
 - `upper`: no stream is stopped early, and each cap takes all three questions, each with one repeat. Nothing on the
   schedule costs more.
 
@@ -22,13 +23,13 @@ from dataclasses import dataclass, replace
 from math import ceil
 from types import MappingProxyType
 
-from canary.checks.budget import control_tokens_needed, treatment_max_tokens
 from canary.checks.budget_order import LEAST_REPEATS, needs_order, values_in_order
+from canary.checks.budget_stop import control_tokens_needed, treatment_max_tokens
 from canary.checks.reasoning_count import MARGIN
 from canary.config.timetable import describe_schedule, runs_on_a_busy_day
 from canary.core.budget import BudgetKind
 from canary.core.schedule import Schedule
-from canary.core.spec import Assignment, BudgetTest, Hop, Pipeline, Plan, Prices, Probe
+from canary.core.spec import Assignment, BudgetTest, Expectation, Hop, Pipeline, Plan, Prices, Probe
 from canary.core.units import plural
 from canary.wire.budgets import BUDGETS
 
@@ -63,8 +64,9 @@ class Tokens:
 class ProbeEstimate:
     """One run of one probe through all hops.
 
-    `longest_s`: how long it takes when no hop answers at all: each is waited for until the deadline, and its budgets
-    are not asked. `runs_per_day`: of a cron, on its busiest day; 0 for a probe on demand.
+    `longest_s`: how long it takes when no hop answers at all: the lowest is waited for until the deadline, then those
+    above it together, and budgets are not asked. `runs_per_day`: of a cron, on its busiest day; 0 for a probe on
+    demand.
     """
 
     probe: str
@@ -137,7 +139,7 @@ def _of_assignment(pipeline: Pipeline, assignment: Assignment) -> ProbeEstimate:
         requests=len(hops) * (1 + sum(_requests(budget) for budget in assignment.budgets)),
         usual=sum((usual for usual, _ in hops), Tokens()),
         upper=sum((upper for _, upper in hops), Tokens()),
-        longest_s=assignment.deadline_s * (1 if pipeline.parallel else len(hops)),
+        longest_s=assignment.deadline_s * min(len(hops), 1 if pipeline.parallel else 2),
         runs_per_day=runs_on_a_busy_day(assignment.schedule),
     )
 
@@ -146,7 +148,7 @@ def _of_hop(hop: Hop, assignment: Assignment) -> tuple[Tokens, Tokens]:
     """Usual and upper."""
     plain = Tokens(input=_prompt_tokens(assignment.probe), output=assignment.probe.max_tokens)
     shows = hop.forwards_reasoning is not False
-    usual, upper = _control(assignment, plain, shows=shows), plain
+    usual, upper = _control(assignment, plain, shows=shows) + _short_question(hop, assignment, shows=shows), plain
     for budget in assignment.budgets:
         usual, upper = usual + _usual(budget, plain, shows=shows), upper + _upper(budget, plain)
     asked_again = any(_is_cap(budget) for budget in assignment.budgets)
@@ -164,12 +166,29 @@ def _is_cap(budget: BudgetTest) -> bool:
 
 def _control(assignment: Assignment, plain: Tokens, *, shows: bool) -> Tokens:
     """The plain answer, which serves all budgets; stopped where nothing but a cap needs it."""
-    checks, caps = assignment.probe.checks, [budget for budget in assignment.budgets if _is_cap(budget)]
-    whole = checks is None or not set(checks) <= {"reachable"}
-    if whole or not caps or not shows:
+    caps = [budget for budget in assignment.budgets if _is_cap(budget)]
+    if _needed_whole(assignment) or not caps or not shows:
         return plain
     needed = max(control_tokens_needed(budget.tokens or 0) for budget in caps)
     return _stopped_at(needed, plain)
+
+
+def _needed_whole(assignment: Assignment) -> bool:
+    checks = assignment.probe.checks
+    return checks is None or not set(checks) <= {"reachable"}
+
+
+def _short_question(hop: Hop, assignment: Assignment, *, shows: bool) -> Tokens:
+    """Without the document of a long-context probe, and with the room of a plain answer."""
+    expected = {budget.expected_at(hop.name) for budget in assignment.budgets if _is_cap(budget)}
+    if (
+        _needed_whole(assignment)
+        or not shows
+        or Expectation.IGNORED not in expected
+        or Expectation.HONOURED in expected
+    ):
+        return Tokens()
+    return Tokens(input=_AROUND_PROMPT, output=assignment.probe.max_tokens)
 
 
 def _stopped_at(tokens: float, whole: Tokens) -> Tokens:

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from pydantic import AfterValidator, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from canary.alerting.calendar import trigger_of
+from canary.alerting.calendar import times_of
 from canary.config.errors import did_you_mean
 from canary.config.fields import DURATION_SCHEMA, Duration, Text, seconds_of, text_of, unfit
 from canary.core.schedule import Cron
@@ -66,7 +66,7 @@ def _similar_zone(name: str, names: set[str]) -> str | None:
 def _expression(text: str) -> str:
     """The zone of the same section is judged by itself."""
     try:
-        trigger_of(Cron(expression=text))
+        times_of(Cron(expression=text))
     except ValueError as error:
         raise unfit(_CRON, suggestion=str(error)) from None
     return text

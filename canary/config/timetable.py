@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import islice, pairwise
 
-from canary.alerting.calendar import trigger_of
+from canary.alerting.calendar import times_of
 from canary.core.schedule import Cron, Every, Schedule
 from canary.core.units import format_duration
 
@@ -57,9 +57,8 @@ def _times(cron: Cron) -> tuple[datetime, ...]:
 
 
 def _within(cron: Cron, span: timedelta) -> Iterator[datetime]:
-    trigger = trigger_of(cron)
-    time = trigger.get_next_fire_time(None, _MONDAY.astimezone(trigger.timezone))
-    while time is not None and time.astimezone(UTC) < _MONDAY + span:
-        yield time
-        after = (time.astimezone(UTC) + timedelta(microseconds=1)).astimezone(trigger.timezone)
-        time = trigger.get_next_fire_time(None, after)
+    times = times_of(cron)
+    time = times.after(_MONDAY - timedelta(microseconds=1))
+    while time < _MONDAY + span:
+        yield time.astimezone(times.zone)
+        time = times.after(time)

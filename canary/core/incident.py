@@ -46,7 +46,8 @@ class Incident:
     """`id` is new each time one opens (leaves OK). `window` holds the last statuses, newest last; UNKNOWN is not in it.
 
     `cause`: equal for incidents that are one thing to people. `finding` is the latest. `since`: when the state was
-    entered; `opened_at`: when it began to fire, None before.
+    entered; `opened_at`: when it began to fire, None before. `seen_at`: when the first run that showed it was sent,
+    None where nobody wrote that down yet.
     """
 
     id: str
@@ -61,6 +62,7 @@ class Incident:
     opened_at: datetime | None = None
     passes: int = 0
     unknowns: int = 0
+    seen_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,7 +49,8 @@ class HopRow:
 class Message:
     """The facts of a message, the same for every receiver; each notifier puts them into its own form.
 
-    No prompt, answer or secret is in it, unless the config asks for `content`.
+    No prompt, answer or secret is in it, unless the config asks for `content`. `ended`: why it is over for us although
+    no run has shown that it is over.
     """
 
     title: str
@@ -74,6 +75,7 @@ class Message:
     page_url: str | None = None
     notes: tuple[str, ...] = ()
     content: str | None = None
+    ended: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

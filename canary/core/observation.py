@@ -11,11 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from canary.core.stream import StreamEvent
 
 Json: TypeAlias = Any  # a value that json.loads may return; only wire/ and the transcript look inside
+
+
+_NOTHING: Mapping[str, Json] = MappingProxyType({})
 
 
 class Phase(StrEnum):
@@ -88,9 +92,12 @@ class DeadlineExceeded:
     phase: Phase
 
 
+BYTE_CAP = "byte cap"  # how the reason begins where an answer became longer than any honest one
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoppedByUs:
-    """We had seen enough, or as much as we allow: `reason` says which."""
+    """We had seen enough, or as much as we allow (`BYTE_CAP`): `reason` says which."""
 
     at: float
     reason: str
@@ -147,6 +154,11 @@ class Exchange:
     tls_s: float | None = None
     stamps: StampSource = StampSource.RECORDED
     loop_lag_s: float | None = None
+
+    @property
+    def asked(self) -> Mapping[str, Json]:
+        """The request by member; a recording may hold one that is no JSON object, and then nothing is known of it."""
+        return self.request if isinstance(self.request, dict) else _NOTHING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

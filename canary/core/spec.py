@@ -87,6 +87,9 @@ class BudgetTest:
         """What is put in the parameter's place."""
         return self.tokens if self.tokens is not None else self.value
 
+    def expected_at(self, hop: str) -> Expectation:
+        return self.expect_at.get(hop, self.expect)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionTemplate:

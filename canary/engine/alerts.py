@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from canary import alerting
-from canary.alerting import Rules, acknowledge, conclude, retire, rules_of, tick
+from canary.alerting import Rules, acknowledge, conclude, rejoin, retire, rules_of, tick
 from canary.core.conclusion import Conclusion
 from canary.core.deploy import Deploy
 from canary.core.finding import Finding
@@ -37,6 +37,10 @@ class Alerts:
 
     def of_reload(self, now: datetime) -> Conclusion:
         return retire(self._known, self._rules, now)
+
+    def of_return(self, stored: alerting.Known, now: datetime) -> tuple[alerting.Known, Conclusion]:
+        """`stored`: what a store knew that comes only now."""
+        return rejoin(stored, self._known, self._rules, now)
 
     def of_ack(self, page: Page, who: str, now: datetime) -> Conclusion:
         return acknowledge(page, who, self._known, self._rules, now)

@@ -8,6 +8,9 @@ Nobody waits for a store that is known to be away, or one that does not answer w
 every page another: only `tend` asks it, every few seconds. It may come back as another one (a file that was deleted, a
 backup that was put in its place): its tables are made, and what we know to be open is written before all that waits.
 
+It may be away from the start (a server that starts later than we do): then nothing is known from before until it comes.
+It is opened, `recall` makes what it knows and what was seen meanwhile one, and then all is as after any other outage.
+
 A delivered notification that could not be marked is remembered here too: a store that reads but does not write (disk
 full) would otherwise hand out the same page for ever.
 """
@@ -16,19 +19,20 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from canary.core.conclusion import Conclusion
 from canary.core.history import Past
 from canary.core.notification import Sent
 from canary.core.run import Run
 from canary.engine.due import Key
-from canary.store import Queued, Store, StoreError, StoreTrouble
+from canary.store import PASSING, CodecError, Queued, Store, StoreError, StoreTrouble
 
 T = TypeVar("T")
+Recall: TypeAlias = Callable[[], Awaitable[Iterable[Conclusion]]]
 ANSWER_WITHIN_S = 30.0  # a store that says nothing must not silence a page
 ASK_AGAIN_S = 5.0
 MOST_RUNS = 500
@@ -65,12 +69,14 @@ class Archive:
     """`changed` is told when the store goes away (with its message) and when it is back (None).
 
     `failed` is told of what can never be written, as it is: a fault of ours. `remembered`: all that is open now.
+    `refused`: the store that we began without turns out to be another daemon's.
     """
 
     store: Store
     remembered: Callable[[], Conclusion] = Conclusion
     changed: Callable[[str | None], None] = lambda _: None
     failed: Callable[[Exception], None] = lambda _: None
+    refused: Callable[[StoreError], None] = lambda _: None
     backlog: deque[Entry] = field(default_factory=deque)
     marks: dict[str, Mark] = field(default_factory=dict)
     trouble: str | None = None
@@ -79,6 +85,16 @@ class Archive:
     runs_lost: int = 0
     _turns: asyncio.Lock = field(default_factory=asyncio.Lock)
     _stuck: asyncio.Future[Any] | None = None
+    _recall: Recall | None = None  # until it has been done
+
+    async def begin(self, recall: Recall) -> None:
+        """Open the store and read what it knows; `recall` says what follows from it.
+
+        Raises StoreError for what waiting does not mend. A store that is only away now is opened when it comes.
+        """
+        self._recall = recall
+        async with self._turns:
+            await self._asked(self._open(), starting=True)
 
     async def save(self, entry: Entry) -> bool:
         """Whether it is in the store now; else it waits."""
@@ -105,7 +121,7 @@ class Archive:
         """Write all that waits, oldest first; False where the store still refuses."""
         async with self._turns:
             if self.trouble is not None:
-                return await self._asked(self._return()) is not None
+                return await self._asked(self._open()) is not None
             return not (self.backlog or self.marks) or await self._asked(self._drain()) is not None
 
     async def history(self, key: Key) -> Mapping[tuple[str, str], tuple[Past, ...]]:
@@ -127,6 +143,17 @@ class Archive:
             return None
         return await self._asked(asking)
 
+    async def answered(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """The same for somebody who is to hear why there is no answer. Raises StoreError."""
+
+        async def whole() -> tuple[T]:
+            return (await ask(),)
+
+        found = await self.asked(whole())
+        if found is None:
+            raise StoreError(StoreTrouble.UNREACHABLE, self.trouble or "the store did not answer")
+        return found[0]
+
     def unsaved(self) -> frozenset[str]:
         """Ids of notifications that only we know of, since the store refuses them.
 
@@ -137,7 +164,7 @@ class Archive:
             return frozenset()
         return frozenset(told.id for entry in self.backlog for told in entry.conclusion.notifications)
 
-    async def _asked(self, asking: Awaitable[T]) -> T | None:
+    async def _asked(self, asking: Awaitable[T], *, starting: bool = False) -> T | None:
         """Whatever goes wrong with the store is told to `changed` once, until something goes right again.
 
         A transaction is never broken off: the connection of one that was may never close (seen with aiosqlite 0.22),
@@ -156,7 +183,7 @@ class Archive:
             await asyncio.wait([work], timeout=ANSWER_WITHIN_S)
             raise
         except StoreError as error:
-            self._turn(str(error))
+            self._away(error, starting=starting)
         except TimeoutError:
             self._stuck = work
             work.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # whatever it says, too late
@@ -167,10 +194,24 @@ class Archive:
             return answer
         return None
 
-    async def _return(self) -> bool:
-        """The store may be another one than before."""
+    def _away(self, error: StoreError, *, starting: bool) -> None:
+        """Raises the error again where it is no sign of that: a row that cannot be read, a start that never can be."""
+        if isinstance(error, CodecError) or (starting and error.kind not in PASSING):
+            raise error
+        self._turn(str(error))
+        if self._recall is not None and error.kind is StoreTrouble.TAKEN:
+            self.refused(error)
+
+    async def _open(self) -> bool:
+        """The store may be another one than before, and what it knew before us is read once."""
         await self.store.mend()
-        await self.store.save_conclusion(self.remembered())
+        if self._recall is not None:
+            follows = await self._recall()
+            self._recall = None
+            for conclusion in follows:
+                self._wait(Entry(conclusion=conclusion))
+        if self.trouble is not None:
+            await self.store.save_conclusion(self.remembered())
         return await self._drain()
 
     async def _drain(self) -> bool:

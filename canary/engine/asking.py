@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 from canary.core import deploy as core
 from canary.core.conclusion import Conclusion
@@ -66,7 +67,7 @@ class Requests:
             return Refused(why=Refusal.NOT_FOUND, message=f"there is no pipeline {deploy.pipeline!r}")
         mark = core.Deploy(at=self.clocks.wall(), text=deploy.text, pipeline=deploy.pipeline)
         try:
-            await self.archive.store.add_deploy(mark)
+            await self.archive.answered(partial(self.archive.store.add_deploy, mark))
         except StoreError as error:
             return Refused(why=Refusal.UNAVAILABLE, message=str(error))
         self.alerts.deploys = (*self.alerts.deploys, mark)
@@ -92,7 +93,7 @@ class Requests:
             comment=hush.comment,
         )
         try:
-            await self.archive.store.add_silence(silence)
+            await self.archive.answered(partial(self.archive.store.add_silence, silence))
         except StoreError as error:
             return Refused(why=Refusal.UNAVAILABLE, message=str(error))
         self.alerts.silences = (*self.alerts.silences, silence)
@@ -100,7 +101,8 @@ class Requests:
 
     async def unsilence(self, silence_id: str) -> Answer:
         try:
-            ended = await self.archive.store.end_silence(silence_id, self.clocks.wall())
+            ending = partial(self.archive.store.end_silence, silence_id, self.clocks.wall())
+            ended = await self.archive.answered(ending)
         except StoreError as error:
             return Refused(why=Refusal.UNAVAILABLE, message=str(error))
         if ended is None:

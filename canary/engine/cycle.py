@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import structlog
 
+from canary.analysis.spent import tokens_spent
 from canary.core import metrics
 from canary.core.conclusion import Conclusion
 from canary.core.history import Past
@@ -36,7 +37,6 @@ from canary.engine.schedule import Clocks
 from canary.engine.seen import Seen
 from canary.engine.spending import Spending
 from canary.engine.state import Known
-from canary.engine.tally import tokens_of
 from canary.engine.visit import Answered, Occasion
 
 MOST_CONFIRMS = 3  # in a row; more would be a loop
@@ -50,6 +50,7 @@ History = Mapping[tuple[str, str], tuple[Past, ...]]  # by hop and variant
 class Cycle:
     """`conclude` is pure: what follows from a run and the history that it was compared with.
 
+    `listen` takes in what other processes asked for, before anything follows from a failure.
     `concluded` is told what changed, before it is stored; `over` of each run, once it is stored or waits to be.
     `seed`: of each run's questions. `objected`: the probes that the governor keeps back now, and why.
     """
@@ -60,6 +61,7 @@ class Cycle:
     catalogue: tuple[Timeout, ...]
     allowances: Callable[[], Mapping[str, Allowance]]
     spending: Spending
+    listen: Callable[[], Awaitable[None]]
     conclude: Callable[[Run, History], Conclusion]
     concluded: Callable[[Conclusion, Run], None]
     over: Callable[[Run], None]
@@ -78,7 +80,10 @@ class Cycle:
         slept_s = self.clocks.slept()
         run, cancelled = await self._probe(due, pipeline, assignment, history)
         run = await self._guarded(run, slept_s=self.clocks.slept() - slept_s)
-        confirm = await self._conclude(run, due, history)
+        if run.findings and not cancelled:
+            await self.listen()
+        outdated = self.find(due.key) != found
+        confirm = await self._conclude(run, due, history, outdated=outdated)
         if cancelled:
             raise asyncio.CancelledError
         return confirm
@@ -123,25 +128,10 @@ class Cycle:
         history: History,
     ) -> tuple[Run, bool]:
         """The run, whole or cut short, and whether we were cancelled meanwhile."""
-        seen, started_at = Seen(), self.clocks.wall()
-
-        def hear(answer: Answered) -> None:
-            seen.hear(answer)
-            self._count_tokens(due.key, answer)
-
-        occasion = Occasion(
-            run_id=due.run_id,
-            seed=self.seed(),
-            now=self.clocks.wall,
-            catalogue=self.catalogue,
-            watch=seen.watch,
-            hear=hear,
-            history=history,
-        )
-        cancelled = False
+        seen, cancelled = Seen(due=due, started_at=self.clocks.wall()), False
         try:
             async with asyncio.timeout(self.longest_s(pipeline, assignment)) as deadline:
-                run = await run_probe(pipeline, assignment, occasion)
+                run = await run_probe(pipeline, assignment, self._occasion(seen, history))
             return replace(run, finished_at=self.clocks.wall()), cancelled
         except TimeoutError:
             why = CutShort.DEADLINE if deadline.expired() else self._bug(due)
@@ -149,16 +139,22 @@ class Cycle:
             why, cancelled = CutShort.SHUTDOWN, True
         except Exception:  # noqa: BLE001  # whatever a target does is data, so this is ours
             why = self._bug(due)
-        run = Run(
-            id=due.run_id,
-            pipeline=due.key[0],
-            probe=due.key[1],
-            started_at=started_at,
-            results=tuple(seen.results.values()),
-            finished_at=self.clocks.wall(),
-            cut_short=why,
+        return seen.cut_short(why, self.clocks.wall()), cancelled
+
+    def _occasion(self, seen: Seen, history: History) -> Occasion:
+        def hear(answer: Answered) -> None:
+            seen.hear(answer)
+            self._count_tokens(seen.due.key, answer)
+
+        return Occasion(
+            run_id=seen.due.run_id,
+            seed=self.seed(),
+            now=self.clocks.wall,
+            catalogue=self.catalogue,
+            watch=seen.watch,
+            hear=hear,
+            history=history,
         )
-        return run, cancelled
 
     async def _guarded(self, run: Run, *, slept_s: float) -> Run:
         """A run that was cut short says nothing about the target in any case."""
@@ -166,10 +162,14 @@ class Cycle:
             return run
         return await guarded(run, self.known.plan.service.own_network, slept_s=slept_s)
 
-    async def _conclude(self, run: Run, due: Due, history: History) -> Due | None:
-        """A shutdown says nothing about anything, so nothing follows from it, not even that we could not tell."""
-        shutdown = run.cut_short is CutShort.SHUTDOWN
-        conclusion = Conclusion() if shutdown else self._safely(run, history)
+    async def _conclude(self, run: Run, due: Due, history: History, *, outdated: bool) -> Due | None:
+        """A shutdown says nothing about anything, so nothing follows from it, not even that we could not tell.
+
+        Nor does anything follow where a reload changed meanwhile what is asked (`outdated`): what the config before it
+        found may be what nothing asks for any more, and would never pass again.
+        """
+        nothing = outdated or run.cut_short is CutShort.SHUTDOWN
+        conclusion = Conclusion() if nothing else self._safely(run, history)
         self.known.conclude(conclusion, self.clocks.wall())
         self.known.learn(run)
         self.concluded(conclusion, run)
@@ -203,7 +203,8 @@ class Cycle:
         pipeline, probe = key
         if self.known.has(pipeline, probe, answer.hop):
             self.known.tally.tokens((pipeline, answer.hop, probe, answer.variant), answer.measurement)
-        self.spending.add(pipeline, sum(tokens_of(answer.measurement).values()), self.clocks.wall())
+        spent = tokens_spent(answer.measurement, answer.observation.exchange)
+        self.spending.add(pipeline, spent, self.clocks.wall())
 
     def _bug(self, due: Due) -> CutShort:
         self._own_error("run", due.run_id)

@@ -5,8 +5,10 @@ The repetition carries the same id, which receivers that can tell (PagerDuty, Al
 
 - Order is kept per page and receiver: nobody hears that something is over before hearing that it began.
 - Receivers do not wait for each other: each has a lane of its own.
-- What is not taken is tried again after `delay_s`, or after what the receiver asks for. After `GIVE_UP_S`, or when the
-  receiver says that it will never take it, it is a dead letter: counted, logged, and a reason not to be ready.
+- What is not taken is tried again after `delay_s`, which heeds what the receiver asks for, within bounds: no page waits
+  longer than `LONGEST_DELAY_S` for an absurd wish, and who says "at once" each time is not asked every second.
+  After `GIVE_UP_S`, or when the receiver says that it will never take it, it is a dead letter: counted, logged, and a
+  reason not to be ready.
 - What the store does not have (it is away) is told all the same, from memory, and says so.
 - How long to wait is kept on the steady clock: a wall clock that is set back by an hour must not hold a page for one.
   So all that is queued is read, due or not, and when it is due is our own affair.
@@ -31,7 +33,6 @@ from canary.store import Queued
 
 FIRST_DELAY_S = 5.0
 LONGEST_DELAY_S = 900.0
-LONGEST_WISH_S = 3600.0  # of a receiver's Retry-After
 GIVE_UP_S = 86_400.0
 TRIED_S = 3600.0  # at least, before it is given up: a machine that slept, or was off, has not tried for a day
 ANSWER_WITHIN_S = 60.0
@@ -44,13 +45,16 @@ Lane = tuple[str, str]  # a page and a receiver
 
 
 def delay_s(notification_id: str, attempts: int, wish_s: float | None = None) -> float:
-    """How long to wait after `attempts` failures: doubled each time, with a jitter that is this notification's own."""
+    """How long to wait after `attempts` failures: doubled each time, with a jitter that is this notification's own.
+
+    `wish_s`: of the receiver, by its Retry-After; the first time it counts alone, later it is the least.
+    """
     digest = hashlib.sha256(f"{notification_id}/{attempts}".encode()).digest()
     spread = 0.75 + digest[0] / 512  # 0.75 to 1.25
+    doubled = 2.0 ** min(max(attempts - 1, 0), 20)
     if wish_s is not None:
-        return min(wish_s, LONGEST_WISH_S) + spread
-    doublings = min(max(attempts - 1, 0), 20)
-    return min(LONGEST_DELAY_S, FIRST_DELAY_S * 2.0**doublings) * spread
+        return min(LONGEST_DELAY_S, max(wish_s, doubled - 1)) + spread
+    return min(LONGEST_DELAY_S, FIRST_DELAY_S * doubled) * spread
 
 
 @dataclass(slots=True, kw_only=True)
@@ -98,6 +102,14 @@ class Dispatcher:
                     async with asyncio.timeout(self._idle_s()):
                         await self.wake.wait()
                 self.wake.clear()
+
+    def hurry(self) -> None:
+        """After a reload, which may have mended a receiver: nobody waits until the next attempt would be due."""
+        at_s = self.steady()
+        self.held.clear()
+        for each in self.waiting.values():
+            each.ripe_s = min(each.ripe_s, at_s)
+        self.wake.set()
 
     def close(self) -> None:
         self.closed = True
@@ -153,7 +165,7 @@ class Dispatcher:
 
     def _met(self, row: Queued) -> Waiting:
         """A notification that an earlier life left, with what is left of its wait as far as that can be."""
-        at_s, longest_s = self.steady(), delay_s(row.notification.id, 1, LONGEST_WISH_S)
+        at_s, longest_s = self.steady(), 1.25 * LONGEST_DELAY_S
         wait_s = min((row.due_at - self.now()).total_seconds(), longest_s) if row.attempts else 0.0
         return Waiting(
             notification=row.notification,

@@ -26,6 +26,7 @@ class Vitals:
     dead_letters: int = 0
     untold_s: float = 0.0  # how long the oldest undelivered notification has been waiting
     reload_ok: bool = True
+    set_aside: int = 0  # stored rows that cannot be read
     objections: Sequence[str] = ()
     stopping: bool = False
 
@@ -57,4 +58,6 @@ def _problems(vitals: Vitals) -> list[str]:
 
 def _notes(vitals: Vitals) -> list[str]:
     refused = [] if vitals.reload_ok else ["the config was refused when it was last read; the one before is in force"]
-    return [*refused, *vitals.objections]
+    rows = plural(vitals.set_aside, "stored row")
+    aside = [f"{rows} cannot be read and left out; the log names each"] if vitals.set_aside else []
+    return [*refused, *aside, *vitals.objections]

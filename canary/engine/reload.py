@@ -39,6 +39,7 @@ class Reload:
     seen: object
     look_s: float
     wanted: asyncio.Event = field(default_factory=asyncio.Event)
+    _looked: object = None
     _turns: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def watch(self) -> None:
@@ -47,10 +48,15 @@ class Reload:
                 async with asyncio.timeout(self.look_s):
                     await self.wanted.wait()
             except TimeoutError:
-                if await asyncio.to_thread(self.stamp) == self.seen:
+                if not await self._changed():
                     continue
             self.wanted.clear()
             await self.now()
+
+    async def _changed(self) -> bool:
+        """Two looks must agree: half a config may be a good one, with half of the pipelines and no route."""
+        before, self._looked = self._looked, await asyncio.to_thread(self.stamp)
+        return self._looked == before != self.seen
 
     async def now(self) -> Answer:
         async with self._turns:

@@ -6,6 +6,7 @@ Every request is tagged as synthetic (header and `user`), so that it can be told
 from __future__ import annotations
 
 from canary import __version__
+from canary.checks.complete import MOST_BYTES, longest_answer
 from canary.client.target import Target
 from canary.core.body import merged
 from canary.core.observation import Json
@@ -30,6 +31,11 @@ def target_of(hop: Hop, probe: Probe, *, run_id: str) -> Target:
         tls=hop.tls,
         proxy=hop.proxy,
     )
+
+
+def most_bytes(body: Json) -> int:
+    """Where reading the answer to that body ends: at what no answer can take, or at what we can hold."""
+    return min(longest_answer(body) or MOST_BYTES, MOST_BYTES)
 
 
 def body_of(hop: Hop, probe: Probe, composed: Composed) -> Json:

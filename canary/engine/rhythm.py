@@ -8,7 +8,8 @@ The first beat comes early, so that a new daemon says something within seconds a
 
 1. The first probe of each pipeline within `FIRST_WITHIN_S`.
 2. One that ran before, when its interval since then is over; if it is over already, within `OVERDUE_WITHIN_S`.
-3. Any other one at its own place in its interval.
+3. Any other one at its own place in its interval, of which the first `SPREAD_OVER_S` are enough: a daemon that is
+   started anew every few hours would never come to a daily probe's place in the evening.
 
 The place is a hash of the names: many probes spread evenly, however they were written down.
 """
@@ -20,12 +21,12 @@ import math
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from apscheduler.triggers.cron import CronTrigger
-
+from canary.alerting.calendar import Times
 from canary.core.schedule import Every
 
 FIRST_WITHIN_S = 5.0
 OVERDUE_WITHIN_S = 30.0
+SPREAD_OVER_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,23 +58,25 @@ class CronTimes:
     """The times of a cron expression, each late by a jitter of its own."""
 
     name: str
-    trigger: CronTrigger
+    times: Times
     jitter_s: float
 
     def next_after(self, now: datetime) -> datetime:
-        """In UTC: aware times of one zone are compared by their wall clocks, which repeat in autumn."""
+        """In UTC."""
         fire = now.astimezone(UTC) - timedelta(seconds=self.jitter_s)
         while True:
-            fire = self._fire_after(fire)
+            fire = self.times.after(fire)
             late_s = self.jitter_s * _fraction(f"{self.name}/{fire.timestamp()}")
             due = fire + timedelta(seconds=late_s)
             if due > now:
                 return due
 
-    def _fire_after(self, moment: datetime) -> datetime:
-        later = (moment + timedelta(microseconds=1)).astimezone(self.trigger.timezone)
-        fire: datetime = self.trigger.get_next_fire_time(None, later)
-        return fire.astimezone(UTC)
+    def count(self, after: datetime, until: datetime) -> int:
+        """How many are due in (after, until]."""
+        number = 0
+        while (after := self.next_after(after)) <= until:
+            number += 1
+        return number
 
 
 def first_beat_s(name: str, every: Every, *, age_s: float | None, opens: bool) -> float:
@@ -82,7 +85,7 @@ def first_beat_s(name: str, every: Every, *, age_s: float | None, opens: bool) -
     if opens:
         return place * min(FIRST_WITHIN_S, every.seconds)
     if age_s is None or age_s < 0:  # a run in the future: the wall clock was wrong then, or is now
-        return place * every.seconds
+        return place * min(SPREAD_OVER_S, every.seconds)
     return max(every.seconds - age_s, place * min(OVERDUE_WITHIN_S, every.seconds))
 
 

@@ -1,7 +1,9 @@
 """One run of a probe through every hop of a pipeline.
 
 Hops are asked from the engine up, one after another, so that they do not disturb each other's timing (or all at once,
-where the pipeline says `parallel`); a failed lower hop does not stop the upper ones. All hops of a run get the same
+where the pipeline says `parallel`); a failed lower hop does not stop the upper ones. Once one was waited for in vain to
+its deadline, the others are asked at once: they have little timing left to disturb, and if all of them hang, people
+hear of it after two deadlines and not after one for each hop. All hops of a run get the same
 question under different nonces.
 """
 
@@ -18,11 +20,13 @@ from canary.checks.evidence import Evidence
 from canary.checks.localise import localise
 from canary.client.version import engine_version
 from canary.core.finding import HopVerdict
+from canary.core.observation import DeadlineExceeded
 from canary.core.run import HopResult, Run
 from canary.core.spec import Assignment, Hop, Pipeline, Probe
 from canary.core.timeout import Timeout
 from canary.core.verdict import Status, Verdict
-from canary.engine.budgets import CONTROL, ask_control, prove_budgets
+from canary.engine.arms import CONTROL, ask_control
+from canary.engine.budgets import prove_budgets
 from canary.engine.visit import Occasion, Visit
 
 PLAIN = "plain"
@@ -73,18 +77,26 @@ def timers_above(hops: tuple[Hop, ...], index: int) -> tuple[Timeout, ...]:
 async def _one_by_one(visits: Sequence[Visit]) -> list[Asked]:
     """From the engine up: whatever a hop is asked, the hop below has answered it, and its ratio helps to count."""
     asked: list[Asked] = []
-    for visit in visits:
+    for index, visit in enumerate(visits):
+        if asked and _in_vain(asked[-1]):
+            return await _all_at_once(visits[index:], lower=asked)
         hop = await _ask(replace(visit, chars_per_token=_learned(asked)))
         asked.append(await _with_budgets(_beside(hop, asked)))
     return asked
 
 
-async def _all_at_once(visits: Sequence[Visit]) -> list[Asked]:
+def _in_vain(hop: Asked) -> bool:
+    """Slow is something else: whoever asks more of that makes it slower."""
+    measured = hop.plain.measurement
+    return isinstance(measured.end, DeadlineExceeded) and measured.time_to_first_token_s is None
+
+
+async def _all_at_once(visits: Sequence[Visit], lower: Sequence[Asked] = ()) -> list[Asked]:
     """All plain answers, then all budget tests: these too are judged beside the hop below."""
-    asked: list[Asked] = []
-    for hop in await _together(_ask(visit) for visit in visits):
+    asked = [*lower]
+    for hop in await _together(_ask(replace(visit, chars_per_token=_learned(lower))) for visit in visits):
         asked.append(_beside(hop, asked))
-    return await _together(_with_budgets(hop) for hop in asked)
+    return [*lower, *await _together(_with_budgets(hop) for hop in asked[len(lower) :])]
 
 
 async def _together(asking: Iterable[Coroutine[None, None, Asked]]) -> list[Asked]:

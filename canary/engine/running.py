@@ -7,40 +7,38 @@ goes on with the next turn: a monitor does not die of a bug in what it does besi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, field
 
 import aiohttp
 import structlog
 
 from canary.core import metrics
 from canary.core.conclusion import Conclusion
-from canary.core.kept import Delivered
 from canary.core.notification import Sent
 from canary.core.run import Run
 from canary.core.snapshot import Snapshot
 from canary.core.spec import Plan
 from canary.engine.alerts import Alerts
-from canary.engine.archive import Archive, Entry
+from canary.engine.archive import Archive, Entry, Mark
 from canary.engine.cycle import Cycle
 from canary.engine.dispatch import Dispatcher
 from canary.engine.governor import Allowance
 from canary.engine.health import LoopLag
 from canary.engine.readiness import Vitals, readiness
+from canary.engine.recall import DEPLOYS_BACK, Recall, unheard_by
 from canary.engine.schedule import Clocks, Timetable
 from canary.engine.spending import Spending
 from canary.engine.state import Known, Pulse
 from canary.engine.teller import Teller
 from canary.engine.worker import Worker
 from canary.notify.heartbeat import ping
-from canary.store import StoreError
+from canary.store import StoreError, Unreadable
 
 BEAT_S = 1.0  # clocks and snapshot
-LOOK_S = 15.0  # silences and deploys that others stored, and whatever time brings: reminders, mutes that end
+LOOK_S = 15.0  # whatever time brings: reminders, mutes that end; and silences and deploys that others stored
 PRUNE_S = 60.0  # with nothing to remove it costs 30 ms of processor time over 100,000 runs
-DEPLOYS_BACK = timedelta(days=1)
 _AFTER_A_BUG_S = 5.0
 
 log = structlog.get_logger()
@@ -68,6 +66,7 @@ class Running:
     last_ping_s: float | None = None
     stopping: bool = False
     shown: Snapshot | None = None
+    aside: set[Unreadable] = field(default_factory=set)
 
     def snapshot(self) -> Snapshot:
         return self.shown or self.publish()
@@ -92,31 +91,21 @@ class Running:
         return self.shown
 
     async def recall(self) -> None:
-        """What the store knows from before. Raises StoreError: who cannot read must not page anew."""
-        store, now = self.archive.store, self.clocks.wall()
-        self.known.recall(await store.incidents(), await store.pages(), await store.latest())
-        midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-        for pipeline in self.known.plan.pipelines:
-            if pipeline.tokens_per_day is not None:
-                self.spending.add(pipeline.name, await store.tokens_spent(pipeline.name, midnight), now)
-        self.teller.dead.extend(
-            letter.dead_at for letter in await store.dead_letters(now - timedelta(days=1)) if letter.dead_at
+        """What the store knows from before; of one that is only away now, when it comes. Raises StoreError."""
+        recall = Recall(
+            store=self.archive.store,
+            known=self.known,
+            alerts=self.alerts,
+            teller=self.teller,
+            spending=self.spending,
+            now=self.clocks.wall,
+            offer=self.dispatcher.offer,
         )
-        for page in self.known.pages.values():
-            for told in await store.deliveries(page.id):
-                if told.sent_at is not None and page.resolved_at is None:
-                    self.teller.refresh.note(told.notification, told.sent_at)
-        self.alerts.silences = await store.silences(now)
-        self.alerts.deploys = await store.deploys(now - DEPLOYS_BACK)
-        await self._forget_what_nobody_heard()
-        await self.settle(self.alerts.of_reload(now))
+        await self.archive.begin(recall)
         self.publish()
 
     async def _forget_what_nobody_heard(self) -> None:
-        """A receiver whose last message of an open page is a dead letter does not know of it, whatever we meant to say.
-
-        A new config may have mended that (a token, a channel), so it is told again, as from the beginning.
-        """
+        """See `unheard_by`."""
         unheard = {
             page.id: unheard_by(await self.archive.asked(self.archive.store.deliveries(page.id)) or ())
             for page in tuple(self.known.pages.values())
@@ -143,6 +132,7 @@ class Running:
         self.known.last_reload_ok, self.known.last_reload_at = True, self.clocks.wall()
         await self._forget_what_nobody_heard()
         await self.settle(self.alerts.of_reload(self.clocks.wall()))
+        self.dispatcher.hurry()
         self.publish()
 
     def over(self, run: Run) -> None:
@@ -225,17 +215,32 @@ class Running:
     async def _beat(self) -> None:
         if jump_s := self.timetable.check_clocks():
             log.warning("the wall clock jumped", by_s=round(jump_s, 1))
+        await self._set_aside()
         self.publish()
 
+    async def _set_aside(self) -> None:
+        """Say which stored rows could not be read; what is among them that nobody was told is a dead letter."""
+        for row in self.archive.store.aside.rows.keys() - self.aside:
+            self.aside.add(row)
+            log.error("a stored row cannot be read", table=row.table, key=row.key, why=row.why)
+            self.known.tally.add(metrics.OWN_ERRORS, "stored row")
+            if row.unsent:
+                self.teller.lost(row.key, row.why)
+                await self.archive.mark(row.key, Mark(at=self.clocks.wall(), dead=row.why))
+
     async def _look(self) -> None:
+        await self.listen()
+        await self.settle(self.alerts.of_time(self.clocks.wall()))
+        await self.teller.say_again()
+
+    async def listen(self) -> None:
+        """What other processes stored: whoever silences a page from a shell and then breaks something is not paged."""
         now = self.clocks.wall()
         store = self.archive.store
         silences = await self.archive.asked(store.silences(now))
         deploys = await self.archive.asked(store.deploys(now - DEPLOYS_BACK))
         self.alerts.silences = self.alerts.silences if silences is None else silences
         self.alerts.deploys = self.alerts.deploys if deploys is None else deploys
-        await self.settle(self.alerts.of_time(now))
-        await self.teller.say_again()
 
     async def _prune(self) -> None:
         """Many small steps, which may take long in all: that is no sign of a store that does not answer."""
@@ -274,15 +279,10 @@ class Running:
             dead_letters=self.teller.dead_letters(),
             untold_s=self.dispatcher.oldest_s(),
             reload_ok=self.known.last_reload_ok,
+            set_aside=len(self.aside),
             objections=[
                 f"{pipeline}: {probe} is kept back, since {why}"
                 for (pipeline, probe), why in self.cycle.objected.items()
             ],
             stopping=self.stopping,
         )
-
-
-def unheard_by(deliveries: Sequence[Delivered]) -> frozenset[str]:
-    """The receivers whose last message, of one page's in their order, was given up."""
-    last = {each.notification.receiver: each for each in deliveries}
-    return frozenset(receiver for receiver, each in last.items() if each.dead_at is not None)

@@ -25,7 +25,7 @@ from apscheduler.job import Job
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.base import BaseTrigger
 
-from canary.alerting.calendar import trigger_of
+from canary.alerting.calendar import times_of
 from canary.core.metrics import Skip
 from canary.core.schedule import Cron, Every, Schedule
 from canary.core.spec import Plan
@@ -150,7 +150,7 @@ class Timetable:
             rhythm = Rhythm(name=_id(key), every=schedule, start_s=due_s)
             trigger, entry = Steady(rhythm, self._clocks), _Entry(schedule=schedule, times=rhythm, due_s=due_s)
         else:
-            times = CronTimes(name=_id(key), trigger=trigger_of(schedule), jitter_s=schedule.jitter_s)
+            times = CronTimes(name=_id(key), times=times_of(schedule), jitter_s=schedule.jitter_s)
             trigger, entry = ByWall(times), _Entry(schedule=schedule, times=times, due_s=self._steadily(times))
         self._entries[key] = entry
         self._scheduler.add_job(
@@ -176,7 +176,8 @@ class Timetable:
 
     def _advance(self, key: Key, entry: _Entry, at_s: float) -> None:
         if isinstance(entry.times, CronTimes):
-            entry.due_s = self._steadily(entry.times)
+            if missed := self._next_cron(entry, entry.times, at_s):
+                self._skipped(key, Skip.MISSED, missed)
             return
         number = entry.times.number_after(at_s)
         if missed := number - entry.number - 1:
@@ -187,8 +188,16 @@ class Timetable:
         """A cron run that was too late to be made."""
         for key, entry in self._entries.items():
             if _id(key) == event.job_id and isinstance(entry.times, CronTimes):
-                entry.due_s = self._steadily(entry.times)
-                self._skipped(key, Skip.MISSED, 1)
+                self._skipped(key, Skip.MISSED, 1 + self._next_cron(entry, entry.times, self._clocks.steady()))
+
+    def _next_cron(self, entry: _Entry, times: CronTimes, at_s: float) -> int:
+        """Set it to its next time; how many went by since the one that it was set to.
+
+        By the steady clock, as for an interval: what the wall clock jumps over was never there to be missed.
+        """
+        now, late_s = self._clocks.wall(), at_s - entry.due_s
+        entry.due_s = self._steadily(times)
+        return times.count(now - timedelta(seconds=late_s - 1.0), now) if late_s > 1.0 else 0
 
     def _follow_the_wall(self) -> None:
         jump_s = self._offset() - self._offset_s

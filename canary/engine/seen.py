@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from canary.core.observation import Interrupted
-from canary.core.run import HopResult
+from canary.core.run import CutShort, HopResult, Run
 from canary.core.verdict import Status, Verdict
+from canary.engine.due import Due
 from canary.engine.visit import Answered, Started
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Seen:
-    """What a run has shown so far; `answer` is the last one of each kind, judged or not."""
+    """What a run has shown so far: the last result of each hop and variant."""
 
+    due: Due
+    started_at: datetime
     results: dict[tuple[str, str], HopResult] = field(default_factory=dict)
 
     def watch(self, step: Started | HopResult) -> None:
@@ -34,4 +38,17 @@ class Seen:
             measurement=answer.measurement,
             verdicts=(verdict,),
             timeouts=answer.timeouts,
+        )
+
+    def cut_short(self, why: CutShort, now: datetime) -> Run:
+        """The run as it is now; there will be no more of it."""
+        pipeline, probe = self.due.key
+        return Run(
+            id=self.due.run_id,
+            pipeline=pipeline,
+            probe=probe,
+            started_at=self.started_at,
+            results=tuple(self.results.values()),
+            finished_at=now,
+            cut_short=why,
         )

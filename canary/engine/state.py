@@ -54,14 +54,19 @@ class Known:
     last_reload_ok: bool = True
     last_reload_at: datetime | None = None
 
-    def recall(self, incidents: Iterable[Incident], pages: Iterable[Page], latest: Iterable[Latest]) -> None:
-        """What the store remembers from before this process."""
+    def hold(self, incidents: Iterable[Incident], pages: Iterable[Page]) -> None:
+        """These are all that there are."""
         self.incidents = {incident.id: incident for incident in incidents}
         self.pages = {page.id: page for page in pages}
+
+    def show(self, latest: Iterable[Latest]) -> None:
+        """What the store remembers from before this process, of probes that have not run since."""
+        ran = frozenset(self.last_runs)
         for each in latest:
-            self._show(each)
             key = (each.pipeline, each.probe)
-            self.last_runs[key] = max(each.at, self.last_runs.get(key, each.at))
+            if key not in ran:
+                self._show(each)
+                self.last_runs[key] = max(each.at, self.last_runs.get(key, each.at))
         self.follow(self.plan)
 
     def learn(self, run: Run) -> None:
@@ -71,7 +76,7 @@ class Known:
         is what a reload took away while it ran.
         """
         kept = tuple(result for result in run.results if self.has(run.pipeline, run.probe, result.hop))
-        if run.results and not kept:
+        if (run.pipeline, run.probe) not in _variants(self.plan) or (run.results and not kept):
             return
         run = replace(run, results=kept)
         self.tally.run(run)
@@ -116,8 +121,7 @@ class Known:
         """What a page told the receivers that stand under its id."""
         for page_id, names in receivers.items():
             if (page := self.pages.get(page_id)) is not None and names:
-                told = tuple(each for each in page.told if each.receiver not in names)
-                self.pages[page_id] = replace(page, told=told)
+                self.pages[page_id] = untold(page, names)
 
     def quiet(self, pipeline: str) -> bool:
         """Whether no incident of this pipeline is open."""
@@ -127,7 +131,7 @@ class Known:
         """Another plan: whatever it does not have is not shown any more. Incidents end in their own way."""
         before, now = _variants(self.plan), _variants(plan)
         self.plan = plan
-        hops = {(p.name, hop.name) for p in plan.pipelines for hop in p.hops}
+        hops = {(p.name, hop.name) for p in plan.pipelines for hop in p.hops if hop.url is not None}
         runs = set(now)
         same = {key for key in now if before.get(key, now[key]) == now[key]}
         self.tally.forget({p.name for p in plan.pipelines}, hops, same)
@@ -170,9 +174,14 @@ class Known:
         return any(
             p.name == pipeline
             and any(assignment.probe.name == probe for assignment in p.assignments)
-            and any(each.name == hop for each in p.hops)
+            and any(each.name == hop and each.url is not None for each in p.hops)
             for p in self.plan.pipelines
         )
+
+
+def untold(page: Page, receivers: frozenset[str]) -> Page:
+    """The page without what was said to them."""
+    return replace(page, told=tuple(each for each in page.told if each.receiver not in receivers))
 
 
 def _variants(plan: Plan) -> Mapping[Key, object]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -15,8 +15,9 @@ import aiohttp
 import structlog
 
 from canary.core import metrics
+from canary.core.kept import Delivered
 from canary.core.metrics import Sending
-from canary.core.notification import Delivery, Notification, Rejected
+from canary.core.notification import Delivery, Notification, Rejected, Sent
 from canary.core.route import Receiver
 from canary.core.run import Run
 from canary.engine.refresh import Refresh
@@ -39,6 +40,13 @@ class Teller:
     runs: OrderedDict[str, Run] = field(default_factory=OrderedDict)
     dead: deque[datetime] = field(default_factory=deque)
     turns: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))  # by receiver
+
+    def recall(self, dead_letters: Iterable[Delivered], deliveries: Mapping[str, Iterable[Delivered]]) -> None:
+        """What an earlier life could not deliver, and what it said of pages that are open still, in order."""
+        self.dead.extendleft(sorted((each.dead_at for each in dead_letters if each.dead_at), reverse=True))
+        for told in (each for its in deliveries.values() for each in its):
+            if told.sent_at is not None:
+                self.refresh.note(told.notification, told.sent_at)
 
     def show(self, run: Run) -> None:
         """Keep a run that somebody will be told of, for its picture."""
@@ -80,6 +88,12 @@ class Teller:
             log.error("nobody is told", **line, why=why)
             self.dead.append(self.now())
 
+    def lost(self, notification_id: str, why: str) -> None:
+        """One that cannot even be read."""
+        self.known.tally.add(metrics.NOTIFICATIONS, "none", Sending.DEAD)
+        log.error("nobody is told", notification=notification_id, why=why)
+        self.dead.append(self.now())
+
     def dead_letters(self) -> int:
         """Of the last day."""
         while self.dead and self.now() - self.dead[0] > _DAY:
@@ -87,12 +101,20 @@ class Teller:
         return len(self.dead)
 
     async def say_again(self) -> None:
-        """To receivers that forget; see refresh.py. What is over by the time that its turn comes is not said."""
+        """To receivers that forget; see refresh.py. What is over by the time that its turn comes is not said.
+
+        Who does not take one is spared the others: whoever waits for this waits for one silent receiver once.
+        """
+        spared: set[str] = set()
         for notification in self.refresh.due(self._open(), self._refresh_s, self.now()):
+            if notification.receiver in spared:
+                continue
             async with self.turns[notification.receiver]:
                 if notification.page_id not in self._open():
                     continue
                 delivery = await self._deliver(notification, None)
+            if not isinstance(delivery, Sent):
+                spared.add(notification.receiver)
             log.debug("said again", page=notification.page_id, outcome=type(delivery).__name__)
 
     def _open(self) -> frozenset[str]:

@@ -21,11 +21,10 @@ from canary.core.observation import Interrupted, Json, Observation
 from canary.core.run import HopResult
 from canary.core.spec import Assignment, Hop
 from canary.core.timeout import Timeout
-from canary.engine.request import body_of, target_of
+from canary.engine.request import body_of, most_bytes, target_of
 from canary.prompts.compose import Composed, compose
 from canary.prompts.nonce import nonce
 
-MAX_BYTES = 64 * 1024 * 1024
 CONNECT_TIMEOUT_S = 30.0
 _RUNNING_COUNTS = {"stream_options": {"include_usage": True, "continuous_usage_stats": True}}
 
@@ -74,7 +73,7 @@ class Visit:
     """`timers` watch this hop's stream. `below` is the plain answer of the hop below, where it was asked already.
 
     `counts_running`: the hop is known to report usage in every chunk if asked, so it is asked. `chars_per_token`:
-    learned further down.
+    learned further down. `separates`: whether this hop tells answers from reasoning; None = no answer has shown it yet.
     """
 
     hop: Hop
@@ -84,6 +83,7 @@ class Visit:
     below: Measurement | None = None
     counts_running: bool = False
     chars_per_token: float | None = None
+    separates: bool | None = None
 
     def question(self, variant: str, *, index: int) -> Composed:
         """The run's question number `index`, under a nonce of its own."""
@@ -111,29 +111,10 @@ class Visit:
         if self.counts_running and body.get("stream") is True:
             body = merged(body, _RUNNING_COUNTS)
         before = await self._metrics_page()
-        limits = Limits(deadline_s=self.assignment.deadline_s, max_bytes=MAX_BYTES, connect_timeout_s=CONNECT_TIMEOUT_S)
-        observation = await observe(
-            self.target,
-            body,
-            limits=limits,
-            started_at=self.occasion.now(),
-            stop=stop,
-        )
-        measurement = measure(observation, chars_per_token=self.chars_per_token)
-        self.occasion.hear(
-            Answered(
-                hop=self.hop.name,
-                variant=variant,
-                observation=observation,
-                measurement=measurement,
-                timeouts=self.timers,
-            )
-        )
-        if isinstance(observation.end, Interrupted):
-            raise asyncio.CancelledError  # `observe` gives back what it had; nobody wants the rest of this run
+        answered = await self._send(variant, body, stop)
         return Evidence(
-            observation=observation,
-            measurement=measurement,
+            observation=answered.observation,
+            measurement=answered.measurement,
             timeouts=self.timers,
             catalogue=self.occasion.catalogue,
             below=self.below,
@@ -144,6 +125,30 @@ class Visit:
             load=load_between(before, await self._metrics_page()),
             history=self.occasion.history.get((self.hop.name, variant), ()),
         )
+
+    async def _send(self, variant: str, body: Json, stop: StopRule | None) -> Answered:
+        """Whoever hears answers is told of it before anything else, also of one that was broken off."""
+        limits = Limits(
+            deadline_s=self.assignment.deadline_s, max_bytes=most_bytes(body), connect_timeout_s=CONNECT_TIMEOUT_S
+        )
+        observation = await observe(
+            self.target,
+            body,
+            limits=limits,
+            started_at=self.occasion.now(),
+            stop=stop,
+        )
+        answered = Answered(
+            hop=self.hop.name,
+            variant=variant,
+            observation=observation,
+            measurement=measure(observation, chars_per_token=self.chars_per_token),
+            timeouts=self.timers,
+        )
+        self.occasion.hear(answered)
+        if isinstance(observation.end, Interrupted):
+            raise asyncio.CancelledError  # `observe` gives back what it had; nobody wants the rest of this run
+        return answered
 
     async def _metrics_page(self) -> Page | None:
         """What the hop says of itself now, where it says anything; its silence stops nothing."""

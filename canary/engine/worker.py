@@ -41,7 +41,8 @@ def startable(line: Sequence[Place], busy: Urls, free: int) -> tuple[Place, ...]
 
 @dataclass(slots=True, kw_only=True)
 class Worker:
-    """`perform` makes one run and says whether it wants to be confirmed; `urls` are those that a run asks.
+    """`perform` makes one run and says whether it wants to be confirmed; `urls` are those that a run asks, if it starts
+    now: a reload may have changed them while it waited.
 
     `most` runs at a time. `skipped` is told of each run that will not happen, `failed` of bugs.
     """
@@ -51,7 +52,7 @@ class Worker:
     skipped: Callable[[Key, Skip, int], None]
     failed: Callable[[Due, Exception], None]
     most: int
-    line: list[Place] = field(default_factory=list)
+    line: list[Due] = field(default_factory=list)
     running: dict[Key, tuple[Place, asyncio.Task[None]]] = field(default_factory=dict)
     _group: asyncio.TaskGroup | None = None
 
@@ -65,28 +66,25 @@ class Worker:
         if self._group is None:
             self.skipped(due.key, Skip.SHUTDOWN, 1)
             return False
-        waits = next((place for place in self.line if place.due.key == due.key), None)
-        if due.why is Why.CONFIRM:
-            if waits is not None:  # it confirms as well, and sooner than it would have
-                self.line.remove(waits)
-            self.line.insert(0, Place(due=due, urls=self.urls(due.key)))
-        elif waits is not None or due.key in self.running:
+        if due.why is Why.CONFIRM:  # of a run that has just ended, so that none of its probe can wait
+            self.line.insert(0, due)
+        elif due.key in self.running or any(other.key == due.key for other in self.line):
             self.skipped(due.key, Skip.OVERLAP, 1)
             return False
         else:
-            self.line.append(Place(due=due, urls=self.urls(due.key)))
+            self.line.append(due)
         self._start()
         return True
 
     def waiting_s(self, now_s: float) -> float:
         """How long the longest scheduled run has been waiting in line."""
-        return max((now_s - p.due.due_s for p in self.line if p.due.why is Why.SCHEDULE), default=0.0)
+        return max((now_s - due.due_s for due in self.line if due.why is Why.SCHEDULE), default=0.0)
 
     async def drain(self, grace_s: float) -> None:
         """Take no more, drop the line, give the running ones `grace_s`, then cancel them and wait for them to leave."""
         self._group = None
-        for place in self.line:
-            self.skipped(place.due.key, Skip.SHUTDOWN, 1)
+        for due in self.line:
+            self.skipped(due.key, Skip.SHUTDOWN, 1)
         self.line.clear()
         tasks = [task for _, task in self.running.values()]
         if not tasks:
@@ -101,8 +99,9 @@ class Worker:
         if self._group is None:
             return
         busy = frozenset(url for place, _ in self.running.values() for url in place.urls)
-        for place in startable(self.line, busy, self.most - len(self.running)):
-            self.line.remove(place)
+        line = [Place(due=due, urls=self.urls(due.key)) for due in self.line]
+        for place in startable(line, busy, self.most - len(self.running)):
+            self.line.remove(place.due)
             task = self._group.create_task(self._run(place.due), name=f"run {place.due.run_id}")
             self.running[place.due.key] = (place, task)
 

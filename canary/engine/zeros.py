@@ -18,7 +18,7 @@ from canary.core.run import CutShort
 from canary.core.snapshot import Series
 from canary.core.spec import Assignment, Pipeline, Plan
 from canary.core.verdict import Status
-from canary.engine.budgets import CONTROL
+from canary.engine.arms import CONTROL
 from canary.engine.run import PLAIN
 
 OUTCOMES = (*(status.lower() for status in Status), *CutShort)  # of a run

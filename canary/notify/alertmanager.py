@@ -7,13 +7,17 @@ same request. The handle remembers the labels that were sent, so that this holds
 An alert that nobody repeats ends at its `endsAt`. A page must not seem over because we were restarted or cut off, so a
 firing alert ends only in a year, and in truth when we say so. Alertmanager keeps alerts in memory only: after *its*
 restart an open page is there again as soon as the last message is repeated (`NotifierKind.refresh_s`).
+
+An end that is still to come by Alertmanager's clock is none: it keeps the later of the two ends that it was told, and
+the alert fires on for that year (seen in 0.25 with a clock of ours that was some seconds ahead). So where its answer
+shows that its clock was behind ours, what ends is said again in its own time.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
 
@@ -22,7 +26,7 @@ import aiohttp
 from canary.core.notification import Delivery, Reason, Sent
 from canary.core.observation import Json
 from canary.core.secret import Secret
-from canary.notify.http import NO_HEADERS, TIMEOUT_S, HttpRequest, attempted, post
+from canary.notify.http import NO_HEADERS, TIMEOUT_S, HttpRequest, attempted, by_status, clock_of, exchange, post
 from canary.notify.kind import Errand
 from canary.notify.text import plain
 
@@ -45,16 +49,24 @@ class AlertmanagerOptions:
 
 
 async def send(errand: Errand, options: AlertmanagerOptions, session: aiohttp.ClientSession) -> Delivery:
-    outcome = await attempted(post(render(errand, options), session), timeout_s=options.timeout_s)
+    outcome = await attempted(_told(errand, options, session), timeout_s=options.timeout_s)
     return Sent(handle=json.dumps(labels_of(errand, options))) if isinstance(outcome, Sent) else outcome
+
+
+async def _told(errand: Errand, options: AlertmanagerOptions, session: aiohttp.ClientSession) -> Delivery:
+    reply = await exchange(render(errand, options), session)
+    outcome, theirs = by_status(reply), clock_of(reply.headers)
+    if not isinstance(outcome, Sent) or theirs is None or theirs >= errand.now:
+        return outcome
+    ends = _is_over(errand) or _before(errand, options)
+    return await post(render(replace(errand, now=theirs), options), session) if ends else outcome
 
 
 def render(errand: Errand, options: AlertmanagerOptions) -> HttpRequest:
     now = labels_of(errand, options)
     alerts = [_alert(errand, now, ends_at=_ends_at(errand))]
-    before = json.loads(errand.handle) if errand.handle else now
-    if before != now:
-        alerts.append(_alert(errand, before, ends_at=_not_before(errand, errand.now)))
+    if before := _before(errand, options):
+        alerts.append(_alert(errand, before, ends_at=errand.now))
     return HttpRequest(
         url=f"{options.url.rstrip('/')}/api/v2/alerts",
         body=json.dumps(alerts).encode(),
@@ -73,6 +85,12 @@ def labels_of(errand: Errand, options: AlertmanagerOptions) -> dict[str, str]:
     }
 
 
+def _before(errand: Errand, options: AlertmanagerOptions) -> dict[str, str] | None:
+    """The labels under which the page was told of before, where they were others."""
+    before: dict[str, str] | None = json.loads(errand.handle) if errand.handle else None
+    return None if before == labels_of(errand, options) else before
+
+
 def _alert(errand: Errand, labels: Mapping[str, str], *, ends_at: datetime) -> dict[str, Json]:
     message = errand.notification.message
     annotations = {
@@ -87,20 +105,16 @@ def _alert(errand: Errand, labels: Mapping[str, str], *, ends_at: datetime) -> d
     return {
         "labels": dict(labels),
         "annotations": {name: value for name, value in annotations.items() if value},
-        "startsAt": message.since.isoformat(),
+        "startsAt": min(message.since, ends_at).isoformat(),  # one that ends before it starts is refused
         "endsAt": ends_at.isoformat(),
     } | ({"generatorURL": link} if link else {})
 
 
 def _ends_at(errand: Errand) -> datetime:
-    notification = errand.notification
-    if notification.reason is Reason.TEST:
+    if errand.notification.reason is Reason.TEST:
         return errand.now + _TEST_LASTS
-    if notification.reason is Reason.RESOLVED or not notification.message.firing:
-        return _not_before(errand, errand.now)
-    return errand.now + _LASTS
+    return errand.now if _is_over(errand) else errand.now + _LASTS
 
 
-def _not_before(errand: Errand, moment: datetime) -> datetime:
-    """An alert that ends before it starts is refused."""
-    return max(moment, errand.notification.message.since)
+def _is_over(errand: Errand) -> bool:
+    return errand.notification.reason is Reason.RESOLVED or not errand.notification.message.firing

@@ -81,6 +81,11 @@ def over_http(render: Render, classify: Classify = by_status) -> Send:
 
 async def post(request: HttpRequest, session: aiohttp.ClientSession, *, classify: Classify = by_status) -> Delivery:
     """Raises what `attempted` translates, which also ends it in time."""
+    return classify(await exchange(request, session))
+
+
+async def exchange(request: HttpRequest, session: aiohttp.ClientSession) -> HttpReply:
+    """Raises the same."""
     headers = {name: _revealed(value) for name, value in request.headers.items()}
     async with session.request(
         request.method,
@@ -92,7 +97,7 @@ async def post(request: HttpRequest, session: aiohttp.ClientSession, *, classify
     ) as response:
         text = await _beginning(response)
         names = {name.lower(): value for name, value in response.headers.items()}
-        return classify(HttpReply(status=response.status, text=text, headers=names))
+        return HttpReply(status=response.status, text=text, headers=names)
 
 
 async def attempted(sending: Awaitable[T], *, timeout_s: float) -> T | RetryLater | Rejected:
@@ -113,14 +118,19 @@ def retry_after_s(headers: Mapping[str, Any]) -> float | None:
     text = str(headers.get("retry-after", "")).strip()
     if text.isascii() and text.replace(".", "", 1).isdigit():
         return float(text)
-    until, sent = _date(text), _date(str(headers.get("date", "")))
+    until, sent = _date(text), clock_of(headers)
     return max((until - sent).total_seconds(), 0.0) if until and sent else None
+
+
+def clock_of(headers: Mapping[str, Any]) -> datetime | None:
+    """What the sender's clock said when it answered, in whole seconds, rounded down."""
+    return _date(str(headers.get("date", "")))
 
 
 def _date(text: str) -> datetime | None:
     try:
         found = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):  # no date; numbers that no date holds
         return None
     return found if found.tzinfo else None
 

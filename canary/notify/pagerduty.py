@@ -3,6 +3,8 @@
 Its incident is joined to our page by the `dedup_key`, which is the page's id: a message that comes twice changes
 nothing. Whatever leaves the page open is a `trigger` (PagerDuty adds it to the incident's log and calls nobody again),
 so a lost first trigger is made good by the next one. Its clock, its escalation and its acknowledgement are its own.
+
+An event of more than 512 kB is refused, and counted are bytes: what `tidy` leaves stays below that, in UTF-8.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ def render(errand: Errand, options: PagerDutyOptions) -> HttpRequest:
     }
     if action == "trigger":
         event |= _details(errand)
-    return HttpRequest(url=options.url, body=json.dumps(event).encode(), headers={"Content-Type": "application/json"})
+    body = json.dumps(event, ensure_ascii=False).encode()
+    return HttpRequest(url=options.url, body=body, headers={"Content-Type": "application/json"})
 
 
 send = over_http(render)
@@ -77,7 +80,7 @@ def _details(errand: Errand) -> dict[str, Json]:
             "severity": "info" if test else _SEVERITIES[message.severity],
             "timestamp": message.since.isoformat(),
             "component": message.where,
-            "group": ", ".join(message.pipelines),
+            "group": cut(", ".join(message.pipelines), _MOST_SUMMARY),
             "class": message.check,
             "custom_details": {name: value for name, value in custom.items() if value},
         },

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import base64
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from urllib.parse import quote, unquote, urlsplit
 
@@ -15,9 +17,20 @@ _SHORTEST = 6  # a shorter value would blank out ordinary text
 def without_secrets(delivery: Delivery, options: object) -> Delivery:
     """Every secret of these options, whole or as the part of a URL that makes it one, becomes `***`."""
     said = delivery.note if isinstance(delivery, Sent) else delivery.why
-    for secret in sorted(set(_texts(options)), key=len, reverse=True):
+    secrets = sorted(set(_texts(options)), key=len, reverse=True)
+    for secret in secrets:
         said = said.replace(secret, "***")
+    said = _without_stump(said, secrets)
     return replace(delivery, note=said) if isinstance(delivery, Sent) else replace(delivery, why=said)
+
+
+def _without_stump(said: str, secrets: Iterable[str]) -> str:
+    """A reply is quoted to some length, which may end within a secret: what is left of that one goes too."""
+    cut = "…" if said.endswith("…") else ""
+    text = said.removesuffix(cut)
+    stumps = (secret[:size] for secret in secrets for size in range(_SHORTEST, len(secret)))
+    longest = max((stump for stump in stumps if text.endswith(stump)), key=len, default="")
+    return f"{text.removesuffix(longest)}***{cut}" if longest else said
 
 
 def flaw_of_secrets(options: object) -> str | None:
@@ -35,9 +48,16 @@ def _texts(options: object) -> Iterator[str]:
         if parts is not None:
             path = [parts.path, *parts.path.split("/"), parts.query, parts.password, parts.username]
             pieces += [piece for piece in path if piece]
+            pieces.append(_as_header(parts.username, parts.password))
         for piece in pieces:
             if len(piece) >= _SHORTEST:
-                yield from (piece, quote(piece), quote(piece, safe=""), unquote(piece))
+                yield from (piece, quote(piece), quote(piece, safe=""), unquote(piece), json.dumps(piece)[1:-1])
+
+
+def _as_header(user: str | None, password: str | None) -> str:
+    """What a URL's user info becomes on the wire, without its scheme."""
+    pair = f"{unquote(user or '')}:{unquote(password or '')}"
+    return base64.b64encode(pair.encode()).decode() if password else ""
 
 
 def _secrets(options: object) -> Iterator[Secret]:

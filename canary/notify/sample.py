@@ -7,6 +7,27 @@ from datetime import datetime
 from canary.core.finding import Severity
 from canary.core.notification import HopRow, Message, Notification, Reason
 
+_HOPS = (
+    HopRow(
+        hop="agent",
+        status="FAIL",
+        first_token_s=71.2,
+        first_visible_s=71.2,
+        longest_silence_s=71.2,
+        reasoning_share=0.0,
+        said="made up",
+    ),
+    HopRow(
+        hop="litellm",
+        status="PASS",
+        first_token_s=0.31,
+        first_visible_s=71.1,
+        longest_silence_s=0.42,
+        reasoning_share=0.93,
+        said="made up",
+    ),
+)
+
 
 def sample(receiver: str, *, now: datetime) -> Notification:
     """Its ids are new with every second, so that two tests are two pages."""
@@ -26,26 +47,7 @@ def sample(receiver: str, *, now: datetime) -> Notification:
         observed=71.2,
         limit=60.0,
         unit="s",
-        hops=(
-            HopRow(
-                hop="agent",
-                status="FAIL",
-                first_token_s=71.2,
-                first_visible_s=71.2,
-                longest_silence_s=71.2,
-                reasoning_share=0.0,
-                said="made up",
-            ),
-            HopRow(
-                hop="litellm",
-                status="PASS",
-                first_token_s=0.31,
-                first_visible_s=71.1,
-                longest_silence_s=0.42,
-                reasoning_share=0.93,
-                said="made up",
-            ),
-        ),
+        hops=_HOPS,
     )
     page = f"test-{stamp}"
     return Notification(

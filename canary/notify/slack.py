@@ -5,9 +5,12 @@ what merely got better or was acknowledged stays in the thread. A message that s
 page that opens again gets a new one, where people look, and not an edit of one that they have scrolled past.
 
 Steps of a change, each safe to be made again after a failure in a later one:
-1 edit the message; if it is gone, post it anew and have a new handle; 2 reply in its thread.
+1 edit the message; 2 reply in its thread. What Slack will never take there (the message or its channel is gone, threads
+are not allowed) is posted anew and has a new handle: if nothing can be posted, that says so by itself.
 Steps of a first message: 1 post it; 2 what is nice to have (picture, content) into the thread, once: from then on the
 page is told, so what fails there is a note and no failure.
+A message whose form is refused, by a limit that is documented nowhere, is posted as plain text: a page is not lost for
+its looks.
 
 A post whose reply got lost may have been taken. `client_msg_id` is the same in each attempt; Slack's own clients use it
 to say "this is that message again", but it is not documented for bots, so a second message is possible. The
@@ -32,24 +35,26 @@ from canary.core.secret import Secret
 from canary.notify.http import TIMEOUT_S, attempted, retry_after_s
 from canary.notify.kind import Errand
 from canary.notify.picture import picture_of
-from canary.notify.slack_blocks import blocks, fallback, fenced, section, update
+from canary.notify.slack_blocks import FORM_REFUSED, blocks, fallback, fenced, section, update
 
 QUIET = frozenset({Reason.BETTER, Reason.ACKNOWLEDGED})
 _TIME_HEALS = frozenset(
     {
         "accesslimited",
+        "external_channel_migrating",
         "fatal_error",
         "internal_error",
         "rate_limited",
         "ratelimited",
         "message_limit_exceeded",
+        "org_login_required",  # while a workspace moves into an enterprise
         "request_timeout",
         "rollup_error",
         "service_unavailable",
         "team_added_to_org",
+        "update_failed",
     }
 )
-_GONE = frozenset({"message_not_found", "cant_update_message", "edit_window_closed", "thread_not_found"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,11 +98,14 @@ async def send(errand: Errand, options: SlackOptions, session: aiohttp.ClientSes
     )
     bot = Bot(client=client, options=options, errand=errand)
     post = _post_of(errand.handle)
+    outcome: Delivery | None = None
     if post is not None and post.asked == options.channel and not post.over:
         outcome = await _change(bot, post)
-        if not (isinstance(outcome, Rejected) and outcome.why in _GONE):
-            return outcome
-    return await _begin(bot)
+    if outcome is None or isinstance(outcome, Rejected):
+        outcome = await _begin(bot, _body(errand.notification))
+    if isinstance(outcome, Rejected) and outcome.why in FORM_REFUSED:
+        return await _begin(bot, {"text": fallback(errand.notification)}, note=f"as plain text, since {outcome.why}")
+    return outcome
 
 
 async def _change(bot: Bot, post: Post) -> Delivery:
@@ -119,7 +127,7 @@ async def _change(bot: Bot, post: Post) -> Delivery:
     return Sent(handle=_handle(post, notification)) if isinstance(replied, Mapping) else replied
 
 
-async def _begin(bot: Bot) -> Delivery:
+async def _begin(bot: Bot, body: Mapping[str, Json], *, note: str = "") -> Delivery:
     notification = bot.errand.notification
     posted = await bot.ask(
         bot.client.chat_postMessage(
@@ -127,13 +135,13 @@ async def _begin(bot: Bot) -> Delivery:
             unfurl_links=False,
             unfurl_media=False,
             client_msg_id=_identity(notification),
-            **_body(notification),
+            **body,
         )
     )
     if not isinstance(posted, Mapping):
         return posted
     post = Post(asked=bot.options.channel, channel=str(posted.get("channel", "")), ts=str(posted.get("ts", "")))
-    failed = [await _attach_picture(bot, post), await _reply_content(bot, post)]
+    failed = [note, await _attach_picture(bot, post), await _reply_content(bot, post)]
     return Sent(handle=_handle(post, notification), note="; ".join(filter(None, failed)))
 
 

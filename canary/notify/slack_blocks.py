@@ -29,6 +29,23 @@ _MOST_LINES = 1000
 _MOST_LINK = 300
 _MOST_ALL = 12_000
 _MOST_TEXT = 3000  # of 40,000; what a lock screen and a screen reader say
+FORM_REFUSED = frozenset(  # what Slack says where it is the looks that it does not take
+    {
+        "attachment_payload_limit_exceeded",
+        "block_mismatch",
+        "invalid_arguments",
+        "invalid_attachments",
+        "invalid_blocks",
+        "invalid_blocks_format",
+        "invalid_metadata_format",
+        "invalid_metadata_schema",
+        "invalid_payload",  # a webhook
+        "metadata_must_be_sent_from_app",
+        "metadata_too_large",
+        "msg_blocks_too_long",
+        "msg_too_long",
+    }
+)
 _ENTITIES: Mapping[str, str] = MappingProxyType({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _SIGNS: Mapping[Reason, str] = MappingProxyType(
     {

@@ -6,12 +6,17 @@ https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks: error
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+import aiohttp
+
+from canary.core.notification import Delivery, Rejected
+from canary.core.observation import Json
 from canary.core.secret import Secret
 from canary.notify.http import TIMEOUT_S, HttpRequest, over_http
 from canary.notify.kind import Errand
-from canary.notify.slack_blocks import blocks, fallback
+from canary.notify.slack_blocks import FORM_REFUSED, blocks, fallback
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,13 +28,20 @@ class SlackWebhookOptions:
 
 
 def render(errand: Errand, options: SlackWebhookOptions) -> HttpRequest:
-    body = {
-        "text": fallback(errand.notification),
-        "blocks": blocks(errand.notification),
-        "unfurl_links": False,
-        "unfurl_media": False,
-    }
+    return _request(errand, options, {"blocks": blocks(errand.notification)})
+
+
+def _request(errand: Errand, options: SlackWebhookOptions, form: Mapping[str, Json]) -> HttpRequest:
+    body = {"text": fallback(errand.notification), "unfurl_links": False, "unfurl_media": False, **form}
     return HttpRequest(url=options.url, body=json.dumps(body).encode(), headers={"Content-Type": "application/json"})
 
 
-send = over_http(render)
+_send = over_http(render)
+_send_plain = over_http(lambda errand, options: _request(errand, options, {}))
+
+
+async def send(errand: Errand, options: SlackWebhookOptions, session: aiohttp.ClientSession) -> Delivery:
+    """A page is not lost for its looks: where those are refused, it is plain text."""
+    outcome = await _send(errand, options, session)
+    refused = isinstance(outcome, Rejected) and any(outcome.why.endswith(f": {word}") for word in FORM_REFUSED)
+    return await _send_plain(errand, options, session) if refused else outcome

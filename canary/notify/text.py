@@ -20,7 +20,7 @@ _MARKS: Mapping[Reason, str] = MappingProxyType(
         Reason.REMINDER: "REMINDER, {severity} for {age}",
         Reason.ESCALATED: "ESCALATED, {severity} for {age} and nobody has it in hand",
         Reason.ACKNOWLEDGED: "ACKNOWLEDGED",
-        Reason.FLAPPING: "FLAPPING, quiet until it settles",
+        Reason.FLAPPING: "FLAPPING, {severity} now, quiet until it settles",
         Reason.RESOLVED: "RESOLVED after {age}",
         Reason.TEST: "TEST",
     }
@@ -36,13 +36,16 @@ def headline(notification: Notification) -> str:
 def mark(notification: Notification) -> str:
     """What has happened, in a few words; a reason that is none for telling people shows as itself."""
     message = notification.message
-    words = _MARKS.get(notification.reason, notification.reason.value)
+    words = "ENDED after {age}" if message.ended else _MARKS.get(notification.reason, notification.reason.value)
     return words.format(severity=message.severity.value.upper(), age=age(notification))
 
 
 def felt(message: Message) -> str:
-    """What users feel, or felt: nobody is to run for what is over."""
-    return message.users_feel if message.firing else f"It is over. It was: {message.users_feel}"
+    """What users feel, or felt: nobody is to run for what is over, nor take for over what is only watched no more."""
+    if message.firing:
+        return message.users_feel
+    over = f"Not seen to be over, but {message.ended}" if message.ended else "It is over"
+    return f"{over}. It was: {message.users_feel}"
 
 
 def age(notification: Notification) -> str:
@@ -70,6 +73,8 @@ def _against_limit(message: Message) -> str:
 def amount(value: float, unit: str | None) -> str:
     if unit == "s":
         return format_duration(value)
+    if unit == "status":
+        return f"status {value:g}"
     return f"{value:g} {unit}" if unit else f"{value:g}"
 
 

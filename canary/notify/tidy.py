@@ -17,7 +17,9 @@ _MOST_LINE = 1000
 _MOST_TITLE = 300
 _MOST_REPEAT = 12_000
 _MOST_CONTENT = 4000
-_MOST_ITEMS = 50
+_MOST_NAME = 200
+_MOST_ITEMS = 50  # of names, or of hops
+_MOST_SENTENCES = 20
 _HARMFUL = re.compile(
     r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
@@ -33,10 +35,10 @@ def tidy(message: Message) -> Message:
         check=line(message.check),
         reason=line(message.reason),
         unit=None if message.unit is None else line(message.unit),
-        pipelines=_lines(message.pipelines),
-        probes=_lines(message.probes),
-        changed=_lines(message.changed),
-        notes=_lines(message.notes),
+        pipelines=_lines(message.pipelines, most=_MOST_ITEMS, each=_MOST_NAME),
+        probes=_lines(message.probes, most=_MOST_ITEMS, each=_MOST_NAME),
+        changed=_lines(message.changed, most=_MOST_SENTENCES, each=_MOST_LINE),
+        notes=_lines(message.notes, most=_MOST_SENTENCES, each=_MOST_LINE),
         hops=tuple(map(_row, message.hops[:_MOST_ITEMS])),
         repeat=block(message.repeat, most=_MOST_REPEAT),
         run_id=None if message.run_id is None else line(message.run_id),
@@ -61,9 +63,9 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
-def _lines(texts: tuple[str, ...]) -> tuple[str, ...]:
-    more = len(texts) - _MOST_ITEMS
-    return tuple(map(line, texts[:_MOST_ITEMS])) + ((f"and {more} more",) if more > 0 else ())
+def _lines(texts: tuple[str, ...], *, most: int, each: int) -> tuple[str, ...]:
+    more = len(texts) - most
+    return tuple(line(text, most=each) for text in texts[:most]) + ((f"and {more} more",) if more > 0 else ())
 
 
 def _row(row: HopRow) -> HopRow:

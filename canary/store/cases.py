@@ -19,6 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from canary.core.incident import Incident, Page
 from canary.core.kept import Case
 from canary.store import conclusions, notes, outbox
+from canary.store.aside import Aside
 from canary.store.codec import decode
 from canary.store.tables import INCIDENTS, OUTBOX, PAGES, TRANSITIONS
 
@@ -34,57 +35,60 @@ class Which:
 
 
 def recent_query(which: Which, most: int) -> Select[Any]:
-    query = select(PAGES.c.body).where(or_(PAGES.c.resolved_at.is_(None), PAGES.c.resolved_at >= which.since))
+    query = select(PAGES.c.id, PAGES.c.body).where(
+        or_(PAGES.c.resolved_at.is_(None), PAGES.c.resolved_at >= which.since)
+    )
     if which.pipeline is not None:
         query = query.where(_says(PAGES.c.body, which.pipeline))
     return query.order_by(PAGES.c.opened_at.desc()).limit(most)
 
 
-async def recent(connection: AsyncConnection, which: Which, most: int) -> list[str]:
-    return list(await connection.scalars(recent_query(which, most)))
+async def recent(connection: AsyncConnection, which: Which, most: int) -> list[Found[Any]]:
+    return list(await connection.execute(recent_query(which, most)))
 
 
-def pages_of(texts: Sequence[str], which: Which) -> tuple[Page, ...]:
+def pages_of(rows: Sequence[Found[Any]], which: Which, aside: Aside) -> tuple[Page, ...]:
     """Newest first. The work of reading them, for a thread."""
-    pages = conclusions.pages_of(texts)
+    pages = conclusions.pages_of(rows, aside)
     return tuple(page for page in pages if which.pipeline is None or which.pipeline in page.pipelines)
 
 
-async def case(connection: AsyncConnection, page_id: str) -> Case | None:
+async def case(connection: AsyncConnection, page_id: str, aside: Aside) -> Case | None:
+    """Raises CodecError where the page itself cannot be read."""
     body = await conclusions.body_of(connection, PAGES, page_id)
     if body is None:
         return None
     page = decode(Page, body)
-    incidents = await _incidents(connection, page)
+    incidents = await _incidents(connection, page, aside)
     ids = [incident.id for incident in incidents]
-    transitions = (
-        select(TRANSITIONS.c.body)
+    transitions: Select[Any] = (
+        select(TRANSITIONS.c.id, TRANSITIONS.c.body)
         .where(TRANSITIONS.c.incident_id.in_(ids))
         .order_by(TRANSITIONS.c.at.desc(), TRANSITIONS.c.id.desc())
         .limit(_MOST_TRANSITIONS)
     )
     deliveries = select(OUTBOX).where(OUTBOX.c.page_id == page_id).order_by(OUTBOX.c.id.desc()).limit(_MOST_DELIVERIES)
-    changes = list(await connection.scalars(transitions))[::-1]
+    changes = list(await connection.execute(transitions))[::-1]
     told: list[Found[Any]] = list(await connection.execute(deliveries))[::-1]
     return Case(
         page=page,
         incidents=incidents,
-        transitions=conclusions.transitions_of(changes),
-        deliveries=tuple(outbox.delivered(row) for row in told),
-        withheld=await conclusions.held(connection, page_id),
-        notes=await notes.notes(connection, [page_id]),
+        transitions=conclusions.transitions_of(changes, aside),
+        deliveries=aside.readable(OUTBOX, told, outbox.delivered),
+        withheld=await conclusions.held(connection, page_id, aside),
+        notes=await notes.notes(connection, [page_id], aside),
     )
 
 
-async def _incidents(connection: AsyncConnection, page: Page) -> tuple[Incident, ...]:
+async def _incidents(connection: AsyncConnection, page: Page, aside: Aside) -> tuple[Incident, ...]:
     """Newest change first. One that is over was on the page if it was over after the page began."""
     within = and_(INCIDENTS.c.since >= page.opened_at, _says(INCIDENTS.c.body, page.cause))
     if page.resolved_at is not None:
         within = and_(within, INCIDENTS.c.since <= page.resolved_at)
     known = [*page.members, *([page.lead.id] if page.lead else [])]
-    query = select(INCIDENTS.c.body).where(or_(INCIDENTS.c.id.in_(known), within))
-    found = await connection.scalars(query.order_by(INCIDENTS.c.since.desc()).limit(_MOST_INCIDENTS))
-    return tuple(each for each in conclusions.incidents_of(list(found)) if each.cause == page.cause)
+    query: Select[Any] = select(INCIDENTS.c.id, INCIDENTS.c.body).where(or_(INCIDENTS.c.id.in_(known), within))
+    found = list(await connection.execute(query.order_by(INCIDENTS.c.since.desc()).limit(_MOST_INCIDENTS)))
+    return tuple(each for each in conclusions.incidents_of(found, aside) if each.cause == page.cause)
 
 
 def _says(body: ColumnElement[str], text: str) -> ColumnElement[bool]:

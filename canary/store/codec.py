@@ -26,6 +26,7 @@ from canary.core.observation import End, Json
 from canary.store.errors import StoreError, StoreTrouble
 
 T = TypeVar("T")
+E = TypeVar("E", bound=Enum)
 _Decoder = Callable[[Json], Any]
 
 _TAGGED = frozenset(get_args(End))
@@ -55,6 +56,14 @@ def decode(kind: type[T], text: str) -> T:
     return value
 
 
+def word(kind: type[E], text: str) -> E:
+    """The member of an enum that a column of its own holds. Raises CodecError."""
+    try:
+        return kind(text)
+    except ValueError as error:
+        raise CodecError(str(error)) from None
+
+
 def pack(value: object) -> bytes:
     """`encode`, compressed."""
     return zlib.compress(encode(value).encode("ascii"), 6)
@@ -64,7 +73,7 @@ def unpack(kind: type[T], packed: bytes) -> T:
     """Raises CodecError."""
     try:
         text = zlib.decompress(packed).decode("ascii")
-    except (zlib.error, UnicodeDecodeError) as error:
+    except (zlib.error, TypeError, UnicodeDecodeError) as error:  # SQLite keeps text in a column of bytes, too
         msg = f"not what was packed: {error}"
         raise CodecError(msg) from None
     return decode(kind, text)

@@ -8,14 +8,15 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Row as Found
-from sqlalchemy import Table, or_, select, text
+from sqlalchemy import Select, Table, or_, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from canary.core.conclusion import Conclusion
 from canary.core.incident import Incident, Page, Transition
 from canary.core.kept import Held
 from canary.core.notification import Notification, Reason, Withheld
-from canary.store.codec import decode, encode
+from canary.store.aside import Aside
+from canary.store.codec import decode, encode, word
 from canary.store.tables import INCIDENTS, OUTBOX, PAGES, TRANSITIONS, WITHHELD
 from canary.store.upsert import Row, insert, insert_new, replace_all
 
@@ -115,15 +116,15 @@ def _withheld(withheld: Withheld) -> Row:
     }
 
 
-async def incidents(connection: AsyncConnection, since: datetime | None) -> list[str]:
-    query = select(INCIDENTS.c.body).order_by(INCIDENTS.c.since)
+async def incidents(connection: AsyncConnection, since: datetime | None) -> list[Found[Any]]:
+    query = select(INCIDENTS.c.id, INCIDENTS.c.body).order_by(INCIDENTS.c.since)
     query = query.where(NOT_OK if since is None else or_(NOT_OK, INCIDENTS.c.since >= since))
-    return list(await connection.scalars(query))
+    return list(await connection.execute(query))
 
 
-async def pages(connection: AsyncConnection, since: datetime) -> list[str]:
+async def pages(connection: AsyncConnection, since: datetime) -> list[Found[Any]]:
     still = or_(PAGES.c.resolved_at.is_(None), PAGES.c.resolved_at >= since)
-    return list(await connection.scalars(select(PAGES.c.body).where(still).order_by(PAGES.c.opened_at)))
+    return list(await connection.execute(select(PAGES.c.id, PAGES.c.body).where(still).order_by(PAGES.c.opened_at)))
 
 
 async def body_of(connection: AsyncConnection, table: Table, row_id: str) -> str | None:
@@ -140,41 +141,42 @@ class Changes:
     incident_id: str | None = None
 
 
-async def transitions(connection: AsyncConnection, which: Changes, most: int) -> list[str]:
+async def transitions(connection: AsyncConnection, which: Changes, most: int) -> list[Found[Any]]:
     """The newest `most`, newest last."""
-    query = select(TRANSITIONS.c.body).order_by(TRANSITIONS.c.at.desc(), TRANSITIONS.c.id.desc()).limit(most)
+    newest = (TRANSITIONS.c.at.desc(), TRANSITIONS.c.id.desc())
+    query: Select[Any] = select(TRANSITIONS.c.id, TRANSITIONS.c.body).order_by(*newest).limit(most)
     if which.since is not None:
         query = query.where(TRANSITIONS.c.at >= which.since)
     if which.pipeline is not None:
         query = query.where(TRANSITIONS.c.pipeline == which.pipeline)
     if which.incident_id is not None:
         query = query.where(TRANSITIONS.c.incident_id == which.incident_id)
-    return list(await connection.scalars(query))[::-1]
+    return list(await connection.execute(query))[::-1]
 
 
-async def held(connection: AsyncConnection, page_id: str) -> tuple[Held, ...]:
-    query = select(WITHHELD).where(WITHHELD.c.page_id == page_id).order_by(WITHHELD.c.at)
-    return tuple(_held(row) for row in await connection.execute(query))
+async def held(connection: AsyncConnection, page_id: str, aside: Aside) -> tuple[Held, ...]:
+    query = select(WITHHELD, WITHHELD.c.page_id.label("id")).where(WITHHELD.c.page_id == page_id)
+    return aside.readable(WITHHELD, await connection.execute(query.order_by(WITHHELD.c.at)), _held)
 
 
 def _held(row: Found[Any]) -> Held:
     withheld = Withheld(
         page_id=row.page_id,
         receiver=row.receiver or None,
-        reason=Reason(row.reason),
+        reason=word(Reason, row.reason),
         at=row.at,
         until=row.until,
     )
     return Held(withheld=withheld, first_at=row.first_at, times=row.times)
 
 
-def incidents_of(texts: Sequence[str]) -> tuple[Incident, ...]:
-    return tuple(decode(Incident, each) for each in texts)
+def incidents_of(rows: Sequence[Found[Any]], aside: Aside) -> tuple[Incident, ...]:
+    return aside.readable(INCIDENTS, rows, lambda row: decode(Incident, row.body))
 
 
-def pages_of(texts: Sequence[str]) -> tuple[Page, ...]:
-    return tuple(decode(Page, each) for each in texts)
+def pages_of(rows: Sequence[Found[Any]], aside: Aside) -> tuple[Page, ...]:
+    return aside.readable(PAGES, rows, lambda row: decode(Page, row.body))
 
 
-def transitions_of(texts: Sequence[str]) -> tuple[Transition, ...]:
-    return tuple(decode(Transition, each) for each in texts)
+def transitions_of(rows: Sequence[Found[Any]], aside: Aside) -> tuple[Transition, ...]:
+    return aside.readable(TRANSITIONS, rows, lambda row: decode(Transition, row.body))

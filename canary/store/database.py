@@ -126,7 +126,7 @@ def _parsed(text: str) -> URL:
 class Access:
     """`read_only`: nothing is made or changed. `alone`: by one daemon at a time, see claim.py."""
 
-    lock_timeout_s: float
+    lock_timeout_s: float = 5.0
     read_only: bool = False
     alone: bool = False
 

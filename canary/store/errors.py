@@ -1,12 +1,15 @@
 """Where foreign exceptions of databases become ours, and nowhere else.
 
-What a caller can do about it decides the kinds: wait (LOCKED, UNREACHABLE), make room (FULL), call somebody. An error
+What a caller can do about it decides the kinds: wait (LOCKED, UNREACHABLE), make room (FULL), call somebody. What may
+end without anybody's doing is `PASSING`: it keeps no daemon from starting. An error
 of a database driver is always the world's fault to us; any other exception is our own bug and passes through.
 """
 
 from __future__ import annotations
 
+import errno
 import sqlite3
+import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
@@ -21,12 +24,16 @@ class StoreTrouble(StrEnum):
     READ_ONLY = "read_only"
     LOCKED = "locked"
     UNREACHABLE = "unreachable"
+    REFUSED = "refused"  # it does not let us in, there is no such database, or the file cannot be opened
     CORRUPT = "corrupt"
     MISSING = "missing"  # nothing is there: opened to be read only, or deleted while it was open
     TAKEN = "taken"  # by another daemon
     TOO_OLD = "too_old"  # opened to be read only, and its tables are of an earlier version
     TOO_NEW = "too_new"
     OTHER = "other"
+
+
+PASSING = frozenset({StoreTrouble.FULL, StoreTrouble.LOCKED, StoreTrouble.UNREACHABLE, StoreTrouble.MISSING})
 
 
 class StoreError(Exception):
@@ -50,6 +57,7 @@ _WORDS: Mapping[StoreTrouble, str] = {
     StoreTrouble.READ_ONLY: "cannot be written to",
     StoreTrouble.LOCKED: "is locked by somebody else",
     StoreTrouble.UNREACHABLE: "cannot be reached",
+    StoreTrouble.REFUSED: "cannot be opened",
     StoreTrouble.CORRUPT: "is damaged",
     StoreTrouble.OTHER: "answers with an error",
 }
@@ -62,7 +70,7 @@ _SQLITE: Mapping[str, StoreTrouble] = {
     "SQLITE_PERM": StoreTrouble.READ_ONLY,
     "SQLITE_BUSY": StoreTrouble.LOCKED,
     "SQLITE_LOCKED": StoreTrouble.LOCKED,
-    "SQLITE_CANTOPEN": StoreTrouble.UNREACHABLE,
+    "SQLITE_CANTOPEN": StoreTrouble.REFUSED,
     "SQLITE_IOERR": StoreTrouble.UNREACHABLE,
     "SQLITE_CORRUPT": StoreTrouble.CORRUPT,
     "SQLITE_NOTADB": StoreTrouble.CORRUPT,
@@ -77,12 +85,25 @@ _POSTGRESQL: Mapping[str, StoreTrouble] = {
     "57014": StoreTrouble.LOCKED,  # a statement or lock timeout
     "40P01": StoreTrouble.LOCKED,
     "08": StoreTrouble.UNREACHABLE,
-    "28": StoreTrouble.UNREACHABLE,  # it does not let us in
-    "3D": StoreTrouble.UNREACHABLE,  # no such database
+    "28": StoreTrouble.REFUSED,  # it does not let us in
+    "3D": StoreTrouble.REFUSED,  # no such database
     "53": StoreTrouble.UNREACHABLE,  # too many connections, out of memory
     "57P": StoreTrouble.UNREACHABLE,  # it is starting or stopping
     "XX001": StoreTrouble.CORRUPT,
     "XX002": StoreTrouble.CORRUPT,
+}
+
+# Of the file system and of sockets. ENOENT is not among them: the socket of a server that has not started yet.
+_ERRNO: Mapping[int, StoreTrouble] = {
+    errno.ENOSPC: StoreTrouble.FULL,
+    errno.EDQUOT: StoreTrouble.FULL,
+    errno.EROFS: StoreTrouble.READ_ONLY,
+    errno.EACCES: StoreTrouble.REFUSED,
+    errno.EPERM: StoreTrouble.REFUSED,
+    errno.EEXIST: StoreTrouble.REFUSED,
+    errno.EISDIR: StoreTrouble.REFUSED,
+    errno.ENOTDIR: StoreTrouble.REFUSED,
+    errno.ENAMETOOLONG: StoreTrouble.REFUSED,
 }
 
 
@@ -120,8 +141,15 @@ def _error(url: URL, kind: StoreTrouble, said: str) -> StoreError:
 
 def _kind(error: BaseException | None, *, disconnected: bool) -> StoreTrouble:
     found = _longest(_SQLITE, getattr(error, "sqlite_errorname", None))
-    found = found or _longest(_POSTGRESQL, getattr(error, "sqlstate", None))
+    found = found or _longest(_POSTGRESQL, getattr(error, "sqlstate", None)) or _of_system(error)
     return found or (StoreTrouble.UNREACHABLE if disconnected else StoreTrouble.OTHER)
+
+
+def _of_system(error: BaseException | None) -> StoreTrouble | None:
+    """An error of TLS is an OSError whose number is none of the system's."""
+    if isinstance(error, ssl.SSLError):
+        return StoreTrouble.REFUSED if isinstance(error, ssl.SSLCertVerificationError) else None
+    return _ERRNO.get(error.errno or 0) if isinstance(error, OSError) else None
 
 
 def _longest(kinds: Mapping[str, StoreTrouble], code: str | None) -> StoreTrouble | None:

@@ -7,7 +7,7 @@ ones are read in addition, as many as are missing. Both are walks along an index
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -21,7 +21,8 @@ from canary.core.history import Answer, Past
 from canary.core.measurement import Fingerprint
 from canary.core.snapshot import Latest
 from canary.core.verdict import Status
-from canary.store.codec import CodecError, decode, unpack
+from canary.store.aside import Aside
+from canary.store.codec import CodecError, decode, unpack, word
 from canary.store.record import Body, Place
 from canary.store.tables import RESULTS, RUNS, SERIES
 
@@ -59,10 +60,21 @@ def past_of(row: Found[Any]) -> Past:
     return Past(
         run_id=row.run_id,
         at=row.at,
-        values=json.loads(row.numbers),
+        values=_values(row.numbers),
         fingerprint=_fingerprint(row.fingerprint),
         clean=row.clean,
     )
+
+
+def _values(text: str) -> Mapping[str, float]:
+    """Looked at no closer than that, since there are thousands. Raises CodecError."""
+    try:
+        values = json.loads(text)
+    except ValueError as error:
+        raise CodecError(str(error)) from None
+    if isinstance(values, dict) and all(isinstance(value, int | float) for value in values.values()):
+        return values
+    raise CodecError("found no numbers by name")
 
 
 @lru_cache(maxsize=256)
@@ -71,9 +83,9 @@ def _fingerprint(text: str) -> Fingerprint:
     return decode(Fingerprint, text)
 
 
-def pasts_of(found: Sequence[tuple[Place, Rows]]) -> dict[Place, tuple[Past, ...]]:
+def pasts_of(found: Sequence[tuple[Place, Rows]], aside: Aside) -> dict[Place, tuple[Past, ...]]:
     """Newest last. The work of reading them, for a thread."""
-    return {place: tuple(past_of(row) for row in reversed(rows)) for place, rows in found}
+    return {place: aside.readable(RESULTS, rows[::-1], past_of) for place, rows in found}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,19 +105,20 @@ async def batch(connection: AsyncConnection, series_id: int, span: Span, after: 
     return list(await connection.execute(query.order_by(RESULTS.c.at, RESULTS.c.id).limit(_BATCH)))
 
 
-def answers_of(series: Found[Any], rows: Rows) -> list[Answer]:
+def answers_of(series: Found[Any], rows: Rows, aside: Aside) -> tuple[Answer, ...]:
     """The work of reading them, for a thread."""
-    return [
-        Answer(
+
+    def answer_of(row: Found[Any]) -> Answer:
+        return Answer(
             pipeline=series.pipeline,
             probe=series.probe,
             hop=series.hop,
             variant=series.variant,
-            status=Status(row.status),
+            status=word(Status, row.status),
             past=past_of(row),
         )
-        for row in rows
-    ]
+
+    return aside.readable(RESULTS, rows, answer_of)
 
 
 async def latest(connection: AsyncConnection) -> tuple[Rows, Rows]:
@@ -126,23 +139,28 @@ async def latest(connection: AsyncConnection) -> tuple[Rows, Rows]:
         chunk = [run_id for run_id in ids[start : start + _BATCH] if run_id is not None]
         of_runs = select(RUNS.c.id, RUNS.c.started_at, RUNS.c.finished_at, RUNS.c.body).where(RUNS.c.id.in_(chunk))
         runs += list(await connection.execute(of_runs))
-        answers = select(SERIES, RESULTS.c.run_id, RESULTS.c.place).join(RESULTS, RESULTS.c.series_id == SERIES.c.id)
+        places = (SERIES.c.pipeline, SERIES.c.probe, SERIES.c.hop, SERIES.c.variant)
+        answers = select(RESULTS.c.id, RESULTS.c.run_id, RESULTS.c.place, *places)
+        answers = answers.join(SERIES, RESULTS.c.series_id == SERIES.c.id)
         results += list(await connection.execute(answers.where(RESULTS.c.run_id.in_(chunk)).order_by(RESULTS.c.id)))
     return results, runs
 
 
-def latest_of(results: Rows, runs: Rows) -> tuple[Latest, ...]:
-    """The work of reading them, for a thread. What an earlier version wrote and we cannot read is not known."""
-    whole: dict[str, tuple[datetime, Body]] = {}
-    for run in runs:
-        try:
-            whole[run.id] = (run.finished_at or run.started_at, unpack(Body, run.body))
-        except CodecError:
-            continue
-    return tuple(_latest_of(row, *whole[row.run_id]) for row in results if row.run_id in whole)
+def latest_of(results: Rows, runs: Rows, aside: Aside) -> tuple[Latest, ...]:
+    """The work of reading them, for a thread."""
+    whole = dict(aside.readable(RUNS, runs, _whole))
+    of_whole = [row for row in results if row.run_id in whole]
+    return aside.readable(RESULTS, of_whole, lambda row: _latest_of(row, *whole[row.run_id]))
+
+
+def _whole(run: Found[Any]) -> tuple[str, tuple[datetime, Body]]:
+    body: Body = unpack(Body, run.body)
+    return run.id, (run.finished_at or run.started_at, body)
 
 
 def _latest_of(row: Found[Any], at: datetime, body: Body) -> Latest:
+    if row.place >= len(body):
+        raise CodecError("its run has no such result")
     result = body[row.place]
     return Latest(
         pipeline=row.pipeline,

@@ -10,15 +10,16 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from canary.core.deploy import Deploy
 from canary.core.route import Silence
+from canary.store.aside import Aside
 from canary.store.codec import decode, encode
 from canary.store.tables import DEPLOYS, SILENCES
 from canary.store.upsert import replace_all
 
 
-async def silences(connection: AsyncConnection, now: datetime) -> tuple[Silence, ...]:
+async def silences(connection: AsyncConnection, now: datetime, aside: Aside) -> tuple[Silence, ...]:
     """Those that are not over, soonest over first; some may only begin later."""
-    query = select(SILENCES.c.body).where(SILENCES.c.ends_at > now).order_by(SILENCES.c.ends_at)
-    return tuple(decode(Silence, body) for body in await connection.scalars(query))
+    query = select(SILENCES.c.id, SILENCES.c.body).where(SILENCES.c.ends_at > now).order_by(SILENCES.c.ends_at)
+    return aside.readable(SILENCES, await connection.execute(query), lambda row: decode(Silence, row.body))
 
 
 async def add_silence(connection: AsyncConnection, silence: Silence) -> None:
@@ -41,6 +42,6 @@ async def add_deploy(connection: AsyncConnection, deploy: Deploy) -> None:
     await connection.execute(DEPLOYS.insert().values(at=deploy.at, body=encode(deploy)))
 
 
-async def deploys(connection: AsyncConnection, since: datetime) -> tuple[Deploy, ...]:
-    query = select(DEPLOYS.c.body).where(DEPLOYS.c.at >= since).order_by(DEPLOYS.c.at, DEPLOYS.c.id)
-    return tuple(decode(Deploy, body) for body in await connection.scalars(query))
+async def deploys(connection: AsyncConnection, since: datetime, aside: Aside) -> tuple[Deploy, ...]:
+    query = select(DEPLOYS.c.id, DEPLOYS.c.body).where(DEPLOYS.c.at >= since).order_by(DEPLOYS.c.at, DEPLOYS.c.id)
+    return aside.readable(DEPLOYS, await connection.execute(query), lambda row: decode(Deploy, row.body))

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Select, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from canary.core.status import Note, Override
+from canary.store.aside import Aside
 from canary.store.codec import decode, encode
 from canary.store.tables import NOTES, OVERRIDES
 from canary.store.upsert import replace_all
@@ -21,17 +23,18 @@ async def add_note(connection: AsyncConnection, note: Note) -> None:
     await connection.execute(NOTES.insert().values(page_id=note.page_id, at=note.at, body=encode(note)))
 
 
-async def notes(connection: AsyncConnection, page_ids: Collection[str]) -> tuple[Note, ...]:
+async def notes(connection: AsyncConnection, page_ids: Collection[str], aside: Aside) -> tuple[Note, ...]:
     """Of these pages, oldest first."""
-    query = select(NOTES.c.body).where(NOTES.c.page_id.in_(page_ids)).order_by(NOTES.c.at.desc(), NOTES.c.id.desc())
-    found = list(await connection.scalars(query.limit(_MOST)))
-    return tuple(decode(Note, body) for body in reversed(found))
+    query: Select[Any] = select(NOTES.c.id, NOTES.c.body).where(NOTES.c.page_id.in_(page_ids))
+    found = list(await connection.execute(query.order_by(NOTES.c.at.desc(), NOTES.c.id.desc()).limit(_MOST)))
+    return aside.readable(NOTES, found[::-1], lambda row: decode(Note, row.body))
 
 
-async def overrides(connection: AsyncConnection, since: datetime) -> tuple[Override, ...]:
+async def overrides(connection: AsyncConnection, since: datetime, aside: Aside) -> tuple[Override, ...]:
     """Those that were not over by then, in the order in which they were said."""
-    query = select(OVERRIDES.c.body).where(OVERRIDES.c.ends_at > since).order_by(OVERRIDES.c.at, OVERRIDES.c.id)
-    return tuple(decode(Override, body) for body in await connection.scalars(query))
+    query: Select[Any] = select(OVERRIDES.c.id, OVERRIDES.c.body).where(OVERRIDES.c.ends_at > since)
+    found = await connection.execute(query.order_by(OVERRIDES.c.at, OVERRIDES.c.id))
+    return aside.readable(OVERRIDES, found, lambda row: decode(Override, row.body))
 
 
 async def add_override(connection: AsyncConnection, override: Override) -> None:

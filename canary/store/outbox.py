@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from canary.core.kept import Delivered
 from canary.core.notification import Notification
+from canary.store.aside import Aside
 from canary.store.codec import decode
 from canary.store.rows import Queued
 from canary.store.tables import OUTBOX
@@ -40,7 +41,14 @@ def due_query(now: datetime, most: int) -> Select[Any]:
         .correlate(OUTBOX)
         .scalar_subquery()
     )
-    query = select(OUTBOX.c.body, OUTBOX.c.attempts, OUTBOX.c.due_at, handle.label("handle"))
+    query = select(
+        OUTBOX.c.notification_id,
+        OUTBOX.c.state,
+        OUTBOX.c.body,
+        OUTBOX.c.attempts,
+        OUTBOX.c.due_at,
+        handle.label("handle"),
+    )
     return query.where(_QUEUED, OUTBOX.c.due_at <= now, ~first.exists()).order_by(OUTBOX.c.id).limit(most)
 
 
@@ -48,12 +56,14 @@ async def due(connection: AsyncConnection, now: datetime, most: int) -> list[Fou
     return list(await connection.execute(due_query(now, most)))
 
 
-def queued_of(rows: Sequence[Found[Any]]) -> tuple[Queued, ...]:
+def queued_of(rows: Sequence[Found[Any]], aside: Aside) -> tuple[Queued, ...]:
     """The work of reading them, for a thread."""
-    return tuple(
-        Queued(notification=decode(Notification, row.body), attempts=row.attempts, due_at=row.due_at, handle=row.handle)
-        for row in rows
-    )
+    return aside.readable(OUTBOX, rows, _queued)
+
+
+def _queued(row: Found[Any]) -> Queued:
+    told = decode(Notification, row.body)
+    return Queued(notification=told, attempts=row.attempts, due_at=row.due_at, handle=row.handle)
 
 
 async def next_due(connection: AsyncConnection) -> datetime | None:
@@ -71,16 +81,16 @@ def marked(notification_id: str) -> Update:
     return this.values(attempts=OUTBOX.c.attempts + 1)
 
 
-async def of_page(connection: AsyncConnection, page_id: str) -> tuple[Delivered, ...]:
+async def of_page(connection: AsyncConnection, page_id: str, aside: Aside) -> tuple[Delivered, ...]:
     rows = await connection.execute(select(OUTBOX).where(OUTBOX.c.page_id == page_id).order_by(OUTBOX.c.id))
-    return tuple(delivered(row) for row in rows)
+    return aside.readable(OUTBOX, rows, delivered)
 
 
-async def dead(connection: AsyncConnection, since: datetime | None) -> tuple[Delivered, ...]:
+async def dead(connection: AsyncConnection, since: datetime | None, aside: Aside) -> tuple[Delivered, ...]:
     query = select(OUTBOX).where(OUTBOX.c.done_at.is_not(None), OUTBOX.c.state == "dead").order_by(OUTBOX.c.id)
     if since is not None:
         query = query.where(OUTBOX.c.done_at >= since)
-    return tuple(delivered(row) for row in await connection.execute(query))
+    return aside.readable(OUTBOX, await connection.execute(query), delivered)
 
 
 def delivered(row: Found[Any]) -> Delivered:

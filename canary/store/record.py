@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from canary.analysis.remember import past_of, values_of
+from canary.analysis.spent import tokens_spent
 from canary.core.finding import Finding
 from canary.core.kept import StoredResult
 from canary.core.observation import Interrupted
@@ -21,8 +21,6 @@ from canary.store.upsert import Row
 Place: TypeAlias = tuple[str, str]  # hop, variant
 Body: TypeAlias = tuple[StoredResult, ...]  # all of a run but its observations; the column `body`
 Findings: TypeAlias = tuple[Finding, ...]  # the column `findings`
-
-_CHARS_PER_TOKEN = 4  # of a prompt, where nobody reports its tokens; English text by the usual tokenizers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +58,7 @@ def _run(run: Run, answered: list[HopResult]) -> Row:
         "cut_short": run.cut_short.value if run.cut_short else None,
         "first_visible_s": max((wait for wait in waits if wait is not None), default=None),
         "never_visible": sum(values_of(result.measurement).get("zero_visible") == 1.0 for result in answered),
-        "tokens": sum(tokens_of(result) for result in run.results),
+        "tokens": sum(tokens_spent(each.measurement, each.observation.exchange) for each in run.results),
         "findings": encode(run.findings),
         "body": pack(tuple(_details(result) for result in run.results)),
     }
@@ -102,12 +100,3 @@ def _transcripts(run: Run, keep: Keep) -> Iterable[Row]:
     for place, result in enumerate(run.results):
         body = compressed(result.observation.exchange, keep.most_bytes)
         yield {"run_id": run.id, "place": place, "at": run.started_at, "bytes": len(body), "body": body}
-
-
-def tokens_of(result: HopResult) -> int:
-    """What a request cost, in and out: as reported, else by what was sent and seen."""
-    values, exchange = values_of(result.measurement), result.observation.exchange
-    seen = values.get("reasoning_tokens", 0) + values.get("visible_tokens", 0)
-    came = exchange.head is not None and exchange.head.status < 400
-    sent = len(json.dumps(exchange.request, ensure_ascii=False)) / _CHARS_PER_TOKEN if came else 0
-    return round(values.get("input_tokens", sent) + max(values.get("output_tokens", 0), seen))

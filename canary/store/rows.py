@@ -22,6 +22,16 @@ class Queued:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unreadable:
+    """A row that does not fit what it was written from; see aside. `unsent`: nobody was told what it says."""
+
+    table: str
+    key: str
+    why: str
+    unsent: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pruned:
     """How many rows went, by noun."""
 

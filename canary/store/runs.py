@@ -15,7 +15,7 @@ from canary.core.kept import RunRow, StoredRun
 from canary.core.run import CutShort
 from canary.core.verdict import Status
 from canary.store import spans
-from canary.store.codec import decode, unpack
+from canary.store.codec import decode, unpack, word
 from canary.store.errors import AmbiguousIdError
 from canary.store.record import Body, Findings, Place, Record
 from canary.store.tables import RESULTS, RUNS, SERIES, TRANSCRIPTS
@@ -93,8 +93,8 @@ def line_of(row: Found[Any]) -> RunRow:
         probe=row.probe,
         started_at=row.started_at,
         finished_at=row.finished_at,
-        status=Status(row.status),
-        cut_short=None if row.cut_short is None else CutShort(row.cut_short),
+        status=word(Status, row.status),
+        cut_short=None if row.cut_short is None else word(CutShort, row.cut_short),
         first_visible_s=row.first_visible_s,
         never_visible=row.never_visible,
         tokens=row.tokens,

@@ -21,7 +21,8 @@ from canary.core.run import HopResult, Run
 from canary.core.span import DAYS, RANGES, WHOLE_RUN, Counts, Day, Span, Spread, floor
 from canary.core.timeout import Clock
 from canary.core.verdict import Status, worst
-from canary.store.codec import decode, encode
+from canary.store.aside import Aside
+from canary.store.codec import CodecError, decode, encode
 from canary.store.tables import SPANS
 from canary.store.upsert import Row, insert
 
@@ -127,16 +128,21 @@ async def spans(
     return list(await connection.execute(query))
 
 
-def spans_of(rows: Sequence[Found[Any]]) -> tuple[Span, ...]:
-    """Oldest first. The work of reading them, for a thread."""
+def spans_of(rows: Sequence[Found[Any]], aside: Aside) -> tuple[Span, ...]:
+    """Oldest first. The work of reading them, for a thread. What is counted holds without a readable fingerprint."""
     known: dict[str | None, Fingerprint | None] = {None: None}  # the same one answers thousands of times
+    for row in rows:
+        if row.fingerprint not in known:
+            try:
+                known[row.fingerprint] = decode(Fingerprint, row.fingerprint)
+            except CodecError as error:
+                known[row.fingerprint] = None
+                aside.note(SPANS, f"{row.hop} {row.at.isoformat()}", error)
     return tuple(_span_of(row, known) for row in rows)
 
 
 def _span_of(row: Sequence[Any], known: dict[str | None, Fingerprint | None]) -> Span:
     hop, at, passed, warned, failed, unknown, never, text, *numbers = row
-    if text not in known:
-        known[text] = decode(Fingerprint, text)
     return Span(
         hop=hop,
         at=at,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from canary.core.conclusion import Conclusion
@@ -25,12 +25,14 @@ from canary.core.span import Day, Span
 from canary.core.status import Note, Override
 from canary.core.verdict import Status
 from canary.store import cases, conclusions, history, marks, notes, outbox, retention, runs, spans
+from canary.store.aside import Aside
+from canary.store.codec import decode
 from canary.store.database import Access, Database, database, is_there, url_of
 from canary.store.errors import StoreError, StoreTrouble, place
 from canary.store.migrate import migrate, newest, revision_of
 from canary.store.record import Place, record
 from canary.store.rows import Pruned, Queued
-from canary.store.tables import INCIDENTS, PAGES
+from canary.store.tables import INCIDENTS, PAGES, RUNS
 from canary.store.transcripts import Keep
 
 _FLAPPING = timedelta(hours=1)  # how far back alerting looks at a resolved page
@@ -46,9 +48,16 @@ async def open_store(
     `alone`: as that daemon, of which a database has one.
     """
     access = Access(lock_timeout_s=lock_timeout_s, read_only=read_only, alone=alone)
+    async with store_at(storage, access) as store:
+        await (_look(store.database) if read_only else store.mend())
+        yield store
+
+
+@asynccontextmanager
+async def store_at(storage: Storage, access: Access = Access(alone=True)) -> AsyncIterator[Store]:  # noqa: B008  # frozen
+    """A store that connects to nothing and makes nothing before `mend`: it may be away. Raises StoreError."""
     db = database(url_of(storage.url.reveal()), access)
     try:
-        await (_look(db) if read_only else _prepare(db))
         yield Store(database=db, storage=storage)
     finally:
         await db.close()
@@ -74,10 +83,14 @@ async def _look(db: Database) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Store:
-    """Every method raises StoreError where the database fails; nothing is half done then."""
+    """Every method raises StoreError where the database fails; nothing is half done then.
+
+    What gives several rows leaves out those that cannot be read, and says which in `aside`.
+    """
 
     database: Database
     storage: Storage
+    aside: Aside = field(default_factory=Aside)
 
     async def mend(self) -> None:
         """As at the start, for a database that was away and may have come back as a new one."""
@@ -105,24 +118,24 @@ class Store:
         """Those that are not OK; with `since` also those that became so since then."""
         async with self.database.reading() as connection:
             found = await conclusions.incidents(connection, since)
-        return await asyncio.to_thread(conclusions.incidents_of, found)
+        return await asyncio.to_thread(conclusions.incidents_of, found, self.aside)
 
     async def pages(self, *, since: datetime | None = None) -> tuple[Page, ...]:
         """Those that are not resolved, and those resolved since then; None: an hour ago."""
         back_to = datetime.now(UTC) - _FLAPPING if since is None else since  # noqa: TID251  # a layer with I/O
         async with self.database.reading() as connection:
             found = await conclusions.pages(connection, back_to)
-        return await asyncio.to_thread(conclusions.pages_of, found)
+        return await asyncio.to_thread(conclusions.pages_of, found, self.aside)
 
     async def incident(self, incident_id: str) -> Incident | None:
         async with self.database.reading() as connection:
             found = await conclusions.body_of(connection, INCIDENTS, incident_id)
-        return conclusions.incidents_of([found])[0] if found else None
+        return decode(Incident, found) if found else None
 
     async def page(self, page_id: str) -> Page | None:
         async with self.database.reading() as connection:
             found = await conclusions.body_of(connection, PAGES, page_id)
-        return conclusions.pages_of([found])[0] if found else None
+        return decode(Page, found) if found else None
 
     async def transitions(
         self,
@@ -136,29 +149,29 @@ class Store:
         which = conclusions.Changes(since=since, pipeline=pipeline, incident_id=incident_id)
         async with self.database.reading() as connection:
             found = await conclusions.transitions(connection, which, most)
-        return await asyncio.to_thread(conclusions.transitions_of, found)
+        return await asyncio.to_thread(conclusions.transitions_of, found, self.aside)
 
     async def withheld(self, page_id: str) -> tuple[Held, ...]:
         """Who was not told of a page, and why; the latest last."""
         async with self.database.reading() as connection:
-            return await conclusions.held(connection, page_id)
+            return await conclusions.held(connection, page_id, self.aside)
 
     async def deliveries(self, page_id: str) -> tuple[Delivered, ...]:
         """All notifications of a page, and what became of them, in order."""
         async with self.database.reading() as connection:
-            return await outbox.of_page(connection, page_id)
+            return await outbox.of_page(connection, page_id, self.aside)
 
     async def case(self, page_id: str) -> Case | None:
         """The page and all that belongs to it; the newest few hundred of each."""
         async with self.database.reading() as connection:
-            return await cases.case(connection, page_id)
+            return await cases.case(connection, page_id, self.aside)
 
     async def recent_pages(self, since: datetime, *, pipeline: str | None = None, most: int = 50) -> tuple[Page, ...]:
         """Those that were open at some time since then, newest first."""
         which = cases.Which(since=since, pipeline=pipeline)
         async with self.database.reading() as connection:
             found = await cases.recent(connection, which, most)
-        return await asyncio.to_thread(cases.pages_of, found, which)
+        return await asyncio.to_thread(cases.pages_of, found, which, self.aside)
 
     # History
 
@@ -172,20 +185,20 @@ class Store:
         """Oldest first; `grain`: one of `core.span.RANGES`."""
         async with self.database.reading() as connection:
             found = await spans.spans(connection, pipeline, probe, grain, since)
-        return await asyncio.to_thread(spans.spans_of, found)
+        return await asyncio.to_thread(spans.spans_of, found, self.aside)
 
     async def history(self, pipeline: str, probe: str, *, most: int = 200) -> Mapping[Place, tuple[Past, ...]]:
         """By (hop, variant), newest last: the newest `most`, and older clean ones until there are `most` of these."""
         async with self.database.reading() as connection:
             series = await history.series_of(connection, pipeline, probe)
             found = [((row.hop, row.variant), await history.newest(connection, row.id, most)) for row in series]
-        return await asyncio.to_thread(history.pasts_of, found)
+        return await asyncio.to_thread(history.pasts_of, found, self.aside)
 
     async def latest(self) -> tuple[Latest, ...]:
         """The answers of each probe's newest run: as the daemon shows it, a run that was cut short is none."""
         async with self.database.reading() as connection:
             results, bodies = await history.latest(connection)
-        return await asyncio.to_thread(history.latest_of, results, bodies)
+        return await asyncio.to_thread(history.latest_of, results, bodies, self.aside)
 
     async def answers(
         self, since: datetime, until: datetime, *, pipeline: str | None = None, probe: str | None = None
@@ -202,7 +215,7 @@ class Store:
                 if not rows:
                     break
                 last = rows[-1]
-                for answer in await asyncio.to_thread(history.answers_of, series, rows):
+                for answer in await asyncio.to_thread(history.answers_of, series, rows, self.aside):
                     yield answer
 
     async def runs(
@@ -219,7 +232,7 @@ class Store:
         which = runs.Which(pipeline=pipeline, probe=probe, since=since, until=until, status=status)
         async with self.database.reading() as connection:
             found = await runs.lines(connection, which, most)
-        return await asyncio.to_thread(lambda: tuple(runs.line_of(row) for row in found))
+        return await asyncio.to_thread(self.aside.readable, RUNS, found, runs.line_of)
 
     async def run(self, run_id: str) -> StoredRun | None:
         """By its id or the beginning of it. Raises AmbiguousIdError where several ids begin so."""
@@ -238,7 +251,7 @@ class Store:
         """In the order of decision; of each page and receiver only the first that is not done."""
         async with self.database.reading() as connection:
             found = await outbox.due(connection, now, most)
-        return await asyncio.to_thread(outbox.queued_of, found)
+        return await asyncio.to_thread(outbox.queued_of, found, self.aside)
 
     async def next_due(self) -> datetime | None:
         """When something is due next, now or later; None: nothing waits."""
@@ -265,14 +278,14 @@ class Store:
 
     async def dead_letters(self, since: datetime | None = None) -> tuple[Delivered, ...]:
         async with self.database.reading() as connection:
-            return await outbox.dead(connection, since)
+            return await outbox.dead(connection, since, self.aside)
 
     # What people put beside
 
     async def silences(self, now: datetime) -> tuple[Silence, ...]:
         """Those that are not over; some may only begin later."""
         async with self.database.reading() as connection:
-            return await marks.silences(connection, now)
+            return await marks.silences(connection, now, self.aside)
 
     async def add_silence(self, silence: Silence) -> None:
         async with self.database.writing() as connection:
@@ -289,12 +302,12 @@ class Store:
 
     async def deploys(self, since: datetime) -> tuple[Deploy, ...]:
         async with self.database.reading() as connection:
-            return await marks.deploys(connection, since)
+            return await marks.deploys(connection, since, self.aside)
 
     async def notes(self, page_ids: Collection[str]) -> tuple[Note, ...]:
         """Of these pages, oldest first; the newest few hundred."""
         async with self.database.reading() as connection:
-            return await notes.notes(connection, page_ids)
+            return await notes.notes(connection, page_ids, self.aside)
 
     async def add_note(self, note: Note) -> None:
         async with self.database.writing() as connection:
@@ -303,7 +316,7 @@ class Store:
     async def overrides(self, since: datetime) -> tuple[Override, ...]:
         """Those that were not over by then."""
         async with self.database.reading() as connection:
-            return await notes.overrides(connection, since)
+            return await notes.overrides(connection, since, self.aside)
 
     async def add_override(self, override: Override) -> None:
         async with self.database.writing() as connection:

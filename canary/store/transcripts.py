@@ -44,7 +44,7 @@ def decompressed(body: bytes) -> str:
     """Raises CodecError."""
     try:
         return zlib.decompress(body).decode()
-    except (zlib.error, UnicodeDecodeError) as error:
+    except (zlib.error, TypeError, UnicodeDecodeError) as error:
         msg = f"a transcript that is not what was packed: {error}"
         raise CodecError(msg) from None
 

@@ -86,4 +86,4 @@ def _in_words(days: Sequence[Counts], starts: Sequence[datetime], t: Words) -> s
         return t("day_bars_none")
     if not bad:
         return t("day_bars_fine", count=count)
-    return t("day_bars", share=percent(share_of(days)), count=count, days=len(bad), last=f"{bad[-1]:%Y-%m-%d}")
+    return t("day_bars", share=percent(share_of(days), t), count=count, days=len(bad), last=f"{bad[-1]:%Y-%m-%d}")

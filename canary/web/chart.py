@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from markupsafe import Markup, escape
 
@@ -79,7 +80,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """`scale`: from the top down. `above`: levels that are not in the picture."""
+    """`scale`: from the top down. `above`: levels that are not in the picture. `empty`: nothing was measured."""
 
     title: str
     svg: Markup
@@ -89,10 +90,11 @@ class Drawn:
     levels: tuple[str, ...]
     above: tuple[str, ...]
     never: int
+    empty: bool
 
 
 def draw(chart: Chart, axis: Axis, t: Words) -> Drawn:
-    write = percent if chart.share else seconds
+    write = partial(percent if chart.share else seconds, t=t)
     greatest = max((each.most for each in chart.lines if each.most is not None), default=None)
     inside = [each for each in chart.levels if greatest is None or each.value <= greatest * _REACH]
     top = 1.0 if chart.share else _top(max([greatest or 0.0, *(each.value for each in inside)]))
@@ -113,6 +115,7 @@ def draw(chart: Chart, axis: Axis, t: Words) -> Drawn:
         levels=tuple(t("chart_level", name=plain(each.name), value=write(each.value)) for each in inside),
         above=tuple(t("chart_above", name=plain(each.name), value=write(each.value)) for each in above),
         never=sum(chart.never),
+        empty=greatest is None,
     )
 
 
@@ -136,7 +139,7 @@ def _body(chart: Chart, levels: Sequence[Level], axis: Axis, top: float) -> Iter
         if line.band:
             yield f'<path class="band {line.look}" d="{_band(line.band, top)}"/>'
     for line in chart.lines:
-        yield f'<path class="line {line.look}" d="{_steps(line.values, top)}"/>'
+        yield from _curve(line, top)
     for level in levels:
         yield f'<path class="level" d="M0 {_y(level.value, _HEIGHT / top)}H{spans}"/>'
     for place, look in axis.marks:
@@ -146,26 +149,48 @@ def _body(chart: Chart, levels: Sequence[Level], axis: Axis, top: float) -> Iter
         yield f'<path class="never" d="{nevers}"/>'
 
 
+def _curve(line: Line, top: float) -> Iterator[str]:
+    yield f'<path class="line {line.look}" d="{_steps(line.values, top)}"/>'
+    if dots := _dots(line.values, top):
+        yield f'<path class="dot {line.look}" d="{dots}"/>'
+
+
 def _steps(values: Sequence[Value], top: float) -> str:
-    parts, pen, scale = [], "M", _HEIGHT / top
+    parts, on, scale = [], False, _HEIGHT / top
     for place, value in enumerate(values):
-        if value is None:
-            pen = "M"
-        else:
-            parts.append(f"{pen}{place} {_y(value, scale)}h1")
-            pen = "L"
+        if value is not None:
+            y = _HEIGHT - int(value * scale)
+            parts.append(f"V{y}h1" if on else f"M{place} {y}h1")
+        on = value is not None
     return "".join(parts)
+
+
+def _dots(values: Sequence[Value], top: float) -> str:
+    """Of values that stand alone: a line of one span is too short to be seen."""
+    scale, last = _HEIGHT / top, len(values) - 1
+    return "".join(
+        f"M{place}.5 {_y(value, scale)}h0"
+        for place, value in enumerate(values)
+        if value is not None
+        and (place == 0 or values[place - 1] is None)
+        and (place == last or values[place + 1] is None)
+    )
 
 
 def _band(band: Sequence[tuple[float, float] | None], top: float) -> str:
     scale = _HEIGHT / top
     return "".join(
-        f"M{place} {_y(each[1], scale)}h1V{_y(each[0], scale)}h-1z" for place, each in enumerate(band) if each
+        [
+            f"M{place} {_HEIGHT - int(each[1] * scale)}h1V{_HEIGHT - int(each[0] * scale)}h-1z"
+            for place, each in enumerate(band)
+            if each
+        ]
     )
 
 
 def _y(value: float, scale: float) -> int:
-    return max(_HEIGHT - int(value * scale), 0)
+    """Nothing is above the top: it was chosen so."""
+    return _HEIGHT - int(value * scale)
 
 
 def _data(lines: Sequence[Line]) -> str:
@@ -182,7 +207,7 @@ def _in_words(chart: Chart, axis: Axis, t: Words, write: Callable[[float | None]
     never = sum(chart.never)
     levels = [t("chart_level", name=plain(each.name), value=write(each.value)) for each in chart.levels]
     said = [*told, *([t("chart_never", count=never)] if never else []), *levels]
-    return f"{chart.title}. " + "; ".join(said if told or never else [t("chart_nothing"), *levels])
+    return f"{chart.title}. " + "; ".join(said if told or never else [t("chart_empty"), *levels])
 
 
 def _line_in_words(line: Line, axis: Axis, t: Words, write: Callable[[float | None], str]) -> str | None:

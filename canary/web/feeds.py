@@ -7,6 +7,7 @@ byte depends on when somebody asks: a feed that has not changed has the same ETa
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from html import escape
 from io import StringIO
@@ -69,8 +70,7 @@ def _written(kind: type[SyndicationFeed], path: str, board: Board) -> bytes:
             title=incident.title,
             link=link,
             description="".join(
-                f"<p><strong>{update.phase.value.capitalize()}</strong>, {_when(update.at)}: {escape(update.text)}</p>"
-                for update in reversed(incident.updates)
+                f"<p><strong>{phase}</strong>, {when}: {escape(text)}</p>" for phase, when, text in _story(incident)
             ),
             pubdate=incident.began_at.astimezone(UTC),
             updateddate=incident.updated_at.astimezone(UTC),
@@ -88,14 +88,17 @@ def _item(incident: PublicIncident, board: Board) -> dict[str, object]:
         "id": _link(incident, board),
         "url": _link(incident, board),
         "title": incident.title,
-        "content_text": "\n".join(
-            f"{update.phase.value.capitalize()}, {_when(update.at)}: {update.text}"
-            for update in reversed(incident.updates)
-        ),
+        "content_text": "\n".join(f"{phase}, {when}: {text}" for phase, when, text in _story(incident)),
         "date_published": _iso(incident.began_at),
         "date_modified": _iso(incident.updated_at),
         "tags": [incident.impact],
     }
+
+
+def _story(incident: PublicIncident) -> Iterator[tuple[str, str, str]]:
+    """Phase, time and text of each update, newest first."""
+    for update in reversed(incident.updates):
+        yield update.phase.value.capitalize(), _when(update.at), incident.text(update)
 
 
 def _link(incident: PublicIncident, board: Board) -> str:

@@ -67,6 +67,8 @@ async def as_problem(request: web.Request, handler: Handler) -> web.StreamRespon
         return await handler(request)
     except BodyError as wrong:
         return problem(400, "bad_body", "the body is not what this takes", details=list(wrong.problems))
+    except web.RequestPayloadError:  # broken framing, or not the coding that it says it is
+        return problem(400, "bad_body", "the body cannot be read")
     except web.HTTPException as refused:
         allow = refused.headers.get(hdrs.ALLOW)
         headers = {"Allow": allow} if allow else None

@@ -8,7 +8,8 @@ from datetime import datetime
 
 from canary.core.incident import Incident, State
 from canary.core.kept import Case, Delivered
-from canary.web.pipeline_view import messages_of, title_of
+from canary.web.pipeline_view import messages_of, speaker_of, title_of
+from canary.web.sayings import felt
 from canary.web.words import Words
 
 
@@ -24,10 +25,14 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncidentView:
-    """`state`: open, recovering or over. `messages`: what the incidents' findings say, each once."""
+    """`state`: open, recovering or over. `messages`: what the incidents' findings say, each once.
+
+    `feels`: what people notice, "" where that is not known.
+    """
 
     case: Case
     title: str
+    feels: str
     state: str
     messages: tuple[str, ...]
     seen_by: tuple[str, ...]
@@ -39,9 +44,11 @@ def incident_view(case: Case, t: Words) -> IncidentView:
     page = case.page
     speakers = [each for each in case.incidents if each.id in page.members] or list(case.incidents)
     speakers = speakers or ([page.lead] if page.lead else [])
+    lead = speaker_of(page, speakers)
     return IncidentView(
         case=case,
-        title=title_of(page, speakers),
+        title=title_of(page, t, speakers),
+        feels=felt(t, lead.finding) if lead else "",
         state=_state(case),
         messages=messages_of(speakers),
         seen_by=tuple(dict.fromkeys(f"{each.key.pipeline} / {each.key.probe}" for each in speakers)),
@@ -65,18 +72,19 @@ def _timeline(case: Case, t: Words) -> Iterator[Entry]:
             "transition",
             pipeline=each.key.pipeline,
             probe=each.key.probe,
-            before=each.before.value,
-            after=each.after.value,
+            before=t(f"turn_{each.before}"),
+            after=t(f"turn_{each.after}"),
         )
         yield Entry(at=each.at, kind=each.after.value, text=text, run_id=each.run_id)
     for told in case.deliveries:
         if (at := told.sent_at or told.dead_at) is not None:
-            yield Entry(at=at, kind="dead" if told.dead_at else "sent", text=_told(told))
+            yield Entry(at=at, kind="dead" if told.dead_at else "sent", text=_told(told, t))
     if page.acked_at is not None and page.acked_by is not None:
         yield Entry(at=page.acked_at, kind="acked", text=t("acknowledged_by", who=page.acked_by))
     for note in case.notes:
         yield Entry(at=note.at, kind="note", text=f"{t('note')} ({note.author}): {note.text}")
 
 
-def _told(told: Delivered) -> str:
-    return f"{told.notification.receiver}: {told.notification.reason.value}{f' ({told.why})' if told.dead_at else ''}"
+def _told(told: Delivered, t: Words) -> str:
+    reason = t(f"told_{told.notification.reason}")
+    return f"{told.notification.receiver}: {reason}{f' ({told.why})' if told.dead_at else ''}"

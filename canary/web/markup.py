@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from canary import __version__
-from canary.web import figures
+from canary.web import figures, sayings
 from canary.web.words import NAMES, Words
 
 
@@ -47,6 +47,8 @@ def _environment() -> Environment:
     for each in (figures.plain, figures.prose, figures.seconds, figures.percent, figures.moment):
         environment.filters[each.__name__] = each
     environment.globals.update(clock=figures.clock, length=figures.length)
+    for said in (sayings.headline, sayings.check_name, sayings.named, sayings.title_of, sayings.told):
+        environment.globals[said.__name__] = said
     return environment
 
 

@@ -57,7 +57,7 @@ async def front(request: web.Request) -> web.Response:
             "front.html",
             asked,
             at=snapshot.at,
-            view=view_of(snapshot),
+            view=view_of(snapshot, asked.words),
             never=NEVER_S,
             bars=strips(days, snapshot.at, asked.words),
             away=why,
@@ -78,13 +78,15 @@ async def pipeline(request: web.Request) -> web.Response:
 
     def made() -> str:
         drawing = drawn or bare(sight)
-        row = next(each for each in view_of(snapshot).rows if each.name == found.name)
+        now = view_of(snapshot, asked.words)
+        row = next(each for each in now.rows if each.name == found.name)
         return render(
             "pipeline.html",
             asked,
             at=snapshot.at,
             view=drawing.view,
             row=row,
+            opens=[each for each in now.opens if found.name in each.pipelines],
             runs=drawing.known.runs,
             ranges=tuple(RANGES),
             span=sight.span.name,
@@ -99,11 +101,12 @@ async def pipeline(request: web.Request) -> web.Response:
 async def run(request: web.Request) -> web.Response:
     """Private: the stream of an answer is in it."""
     site, asked, name = request.app[SITE], _asked(request, root="../"), _named(request, "run")
-    view = site.runs.get(name)
+    kept_as = f"{asked.words.language} {name}"
+    view = site.runs.get(kept_as)
     if view is None:
         stored = await _there(site.records.run(name))
         async with site.rendering:
-            view = site.runs.keep(name, await asyncio.to_thread(run_view, stored))
+            view = site.runs.keep(kept_as, await asyncio.to_thread(run_view, stored, asked.words))
     return await _page(request, lambda: render("run.html", asked, at=site.snapshot().at, view=view))
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
-from canary.alerting.feeling import title
 from canary.analysis.fingerprint import changes
 from canary.core.deploy import Deploy
 from canary.core.incident import Incident, Page
@@ -17,9 +16,11 @@ from canary.core.spec import Assignment, Hop, Pipeline
 from canary.core.timeout import Clock, TimerPhase
 from canary.web.bars import Strip, strip
 from canary.web.chart import Axis, Chart, Drawn, Level, Line, draw
+from canary.web.sayings import headline
 from canary.web.words import Words
 
 _MOST_MARKS = 60
+_LOOKS = ("one", "two", "three", "four")  # as many as there are clocks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +80,7 @@ def pipeline_view(  # what is shown, of whom, over which time, in which language
 ) -> PipelineView:
     starts = span.starts(now)
     bare = Axis(starts=starts, end=starts[-1] + span.grain)
-    marks = tuple(_marks(pipeline, past, bare, now))
+    marks = tuple(_marks(pipeline, past, bare, now, t))
     axis = Axis(
         starts=starts,
         end=bare.end,
@@ -117,10 +118,17 @@ def _charts(
     t: Words,
 ) -> Iterator[Chart]:
     shown = [spans.get(start) for start in starts]
-    limit_s = assignment.first_visible_s if assignment else None
+    yield _firsts(shown, assignment.first_visible_s if assignment else None, t)
+    yield _silences(shown, pipeline.hops[: pipeline.hops.index(hop)], t)
+    share = [each.reasoning_share if each else None for each in shown]
+    line = Line(name=t("reasoning_share"), look="one", values=_means(share), band=_reach(share))
+    yield Chart(title=t("reasoning_share"), lines=(line,), share=True)
+
+
+def _firsts(shown: Sequence[Span | None], limit_s: float | None, t: Words) -> Chart:
     visible = [each.first_visible if each else None for each in shown]
     thought = [each.first_reasoning if each else None for each in shown]
-    yield Chart(
+    return Chart(
         title=t("first_visible"),
         lines=(
             Line(name=t("first_visible"), look="one", values=_means(visible), band=_reach(visible)),
@@ -129,28 +137,24 @@ def _charts(
         levels=(Level(name=t("limit", value="").strip(), value=limit_s),) if limit_s else (),
         never=[each.never if each else 0 for each in shown],
     )
-    timers = [
-        timer
-        for above in pipeline.hops[: pipeline.hops.index(hop)]
-        for timer in above.timeouts
-        if timer.phase is TimerPhase.IDLE
-    ]
+
+
+def _silences(shown: Sequence[Span | None], listeners: Sequence[Hop], t: Words) -> Chart:
+    """`listeners`: the hops above, whose idle timeouts watch this one. A line for each of their clocks."""
+    timers = [timer for above in listeners for timer in above.timeouts if timer.phase is TimerPhase.IDLE]
     clocks = [clock for clock in Clock if any(timer.clock is clock for timer in timers)] or [Clock.VISIBLE]
-    yield Chart(
+    return Chart(
         title=t("longest_silence"),
         lines=tuple(
             Line(
-                name=clock.value,
-                look=("one", "two", "three", "four")[place],
+                name=t(f"clock_{clock}"),
+                look=look,
                 values=[each.silences.get(clock.value) if each else None for each in shown],
             )
-            for place, clock in enumerate(clocks)
+            for look, clock in zip(_LOOKS, clocks, strict=False)
         ),
         levels=tuple(Level(name=f"{timer.hop or ''}/{timer.name}".strip("/"), value=timer.limit_s) for timer in timers),
     )
-    share = [each.reasoning_share if each else None for each in shown]
-    line = Line(name=t("reasoning_share"), look="one", values=_means(share), band=_reach(share))
-    yield Chart(title=t("reasoning_share"), lines=(line,), share=True)
 
 
 def _means(spreads: Sequence[Spread | None]) -> list[float | None]:
@@ -161,19 +165,19 @@ def _reach(spreads: Sequence[Spread | None]) -> list[tuple[float, float] | None]
     return [(each.least, each.most) if each else None for each in spreads]
 
 
-def _marks(pipeline: Pipeline, past: Past, axis: Axis, now: datetime) -> Iterator[Mark]:
+def _marks(pipeline: Pipeline, past: Past, axis: Axis, now: datetime, t: Words) -> Iterator[Mark]:
     """Newest first, the newest so many."""
-    found = [*_incidents(past.pages), *_deploys(pipeline, past.deploys), *_versions(pipeline, past.spans)]
+    found = [*_incidents(past.pages, t), *_deploys(pipeline, past.deploys), *_versions(pipeline, past.spans)]
     inside = [each for each in found if each.ends(now) >= axis.starts[0] and each.at <= axis.end]
     yield from sorted(inside, key=lambda mark: (mark.at, mark.kind, mark.text), reverse=True)[:_MOST_MARKS]
 
 
-def _incidents(pages: Iterable[Page]) -> Iterator[Mark]:
+def _incidents(pages: Iterable[Page], t: Words) -> Iterator[Mark]:
     for page in pages:
         yield Mark(
             at=page.opened_at,
             kind="incident",
-            text=title_of(page),
+            text=title_of(page, t),
             until=page.resolved_at,
             page_id=page.id,
             severity=page.severity.value,
@@ -188,10 +192,14 @@ def messages_of(incidents: Iterable[Incident]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(told.values()))
 
 
-def title_of(page: Page, members: Sequence[Incident] = ()) -> str:
+def speaker_of(page: Page, members: Sequence[Incident] = ()) -> Incident | None:
     """What speaks for the page; of one from before pages had a voice, its first member."""
-    speaker = page.lead or next(iter(members), None)
-    return title(speaker.finding) if speaker else page.id
+    return page.lead or next(iter(members), None)
+
+
+def title_of(page: Page, t: Words, members: Sequence[Incident] = ()) -> str:
+    speaker = speaker_of(page, members)
+    return headline(t, speaker.finding) if speaker else page.id
 
 
 def _deploys(pipeline: Pipeline, deploys: Iterable[Deploy]) -> Iterator[Mark]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from markupsafe import Markup
 
-from canary.analysis.picture import picture
+from canary.analysis.lane import Sign
+from canary.analysis.picture import Captions, picture, top_down
 from canary.analysis.svg import svg
 from canary.core.finding import Finding
 from canary.core.kept import StoredResult, StoredRun
@@ -16,14 +18,16 @@ from canary.core.observation import Observation, StoppedByUs
 from canary.core.run import HopResult, Run
 from canary.core.stream import ReasoningDelta, RefusalDelta, ToolCallDelta, VisibleDelta
 from canary.core.verdict import Status, Verdict, worst
+from canary.web.figures import in_units
+from canary.web.words import Words
 from canary.wire.curl import curl
 from canary.wire.kept import run_of
 
 _LONGEST = 4000  # characters of one text; the recording holds all of it
-_CHANNELS: Mapping[type, str] = {
+CHANNELS: Mapping[type, str] = {
     ReasoningDelta: "reasoning",
     VisibleDelta: "visible",
-    ToolCallDelta: "tool call",
+    ToolCallDelta: "tool_call",
     RefusalDelta: "refusal",
 }
 _ORDER = (Status.FAIL, Status.WARN, Status.UNKNOWN, Status.PASS)
@@ -31,7 +35,7 @@ _ORDER = (Status.FAIL, Status.WARN, Status.UNKNOWN, Status.PASS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """The beginning of one text of an answer; `channel`: reasoning, visible, tool call or refusal; `chars`: of all."""
+    """The beginning of one text of an answer; `channel`: reasoning, visible, tool_call or refusal; `chars`: of all."""
 
     channel: str
     text: str
@@ -61,12 +65,12 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alike:
-    """Several checks of one request that say the same."""
+    """Several checks of one request that say the same; each with its subject."""
 
     name: str
     status: Status
     message: str
-    checks: tuple[str, ...]
+    checks: tuple[tuple[str, str | None], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,12 +88,12 @@ class RunView:
 
     def told(self, every: bool) -> tuple[Alike, ...]:  # a template gives it by place
         """What the verdicts say, each once; those that pass only where every one is asked for."""
-        alike: dict[tuple[str, Status, str], list[str]] = {}
+        alike: dict[tuple[str, Status, str], list[tuple[str, str | None]]] = {}
         for request in self.requests:
             for verdict in request.verdicts:
                 if every or verdict.status is not Status.PASS:
                     checks = alike.setdefault((request.name, verdict.status, verdict.message), [])
-                    checks.append(f"{verdict.check} ({verdict.subject})" if verdict.subject else verdict.check)
+                    checks.append((verdict.check, verdict.subject))
         return tuple(
             Alike(name=name, status=status, message=message, checks=tuple(checks))
             for (name, status, message), checks in alike.items()
@@ -100,22 +104,30 @@ class RunView:
         return any(verdict.status is not Status.PASS for each in self.requests for verdict in each.verdicts)
 
 
-def run_view(stored: StoredRun) -> RunView:
+def run_view(stored: StoredRun, t: Words) -> RunView:
     run = run_of(stored)
     kept = {(each.hop, each.variant): each for each in run.results}
     return RunView(
         stored=stored,
         # Its texts are escaped where it is written; nothing else of a target is in it.
-        waterfall=Markup(svg(picture(run))) if run.results else None,  # noqa: S704
+        waterfall=Markup(svg(picture(run, _captions(t)))) if run.results else None,  # noqa: S704
         findings=tuple(Found(finding=each, repeat=_repeat(each, run)) for each in stored.row.findings),
-        requests=tuple(_request(place, each, kept) for place, each in _top_down(stored.results)),
+        requests=tuple(_request(stored.results.index(each), each, kept) for each in top_down(stored.results)),
     )
 
 
-def _top_down(results: Sequence[StoredResult]) -> list[tuple[int, StoredResult]]:
-    """Hops were asked from the engine up; people read from the user down."""
-    hops = list(dict.fromkeys(result.hop for result in results))
-    return [(place, each) for hop in reversed(hops) for place, each in enumerate(results) if each.hop == hop]
+def _captions(t: Words) -> Captions:
+    return Captions(
+        title=t("picture_title"),
+        more=t("picture_more"),
+        visible=t("picture_visible"),
+        nothing=t("picture_nothing"),
+        cut=t("picture_cut"),
+        meanings={sign: t(f"sign_{sign.name.lower()}") for sign in Sign},
+        status=lambda status: t(f"state_{status}"),
+        duration=partial(in_units, t=t),
+        tick=f"{{at}}{t('unit_s')}",
+    )
 
 
 def _request(place: int, stored: StoredResult, kept: dict[tuple[str, str], HopResult]) -> Request:
@@ -143,7 +155,7 @@ def _texts(observation: Observation) -> list[Told]:
     found: dict[str, list[str]] = {}
     for event in observation.events:
         if isinstance(event, ReasoningDelta | VisibleDelta | ToolCallDelta | RefusalDelta):
-            found.setdefault(_CHANNELS[type(event)], []).append(event.text)
+            found.setdefault(CHANNELS[type(event)], []).append(event.text)
     texts = {channel: "".join(pieces) for channel, pieces in found.items()}
     return [Told(channel=channel, text=text[: _LONGEST + 1], chars=len(text)) for channel, text in texts.items()]
 

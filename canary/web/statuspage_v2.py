@@ -145,7 +145,8 @@ def _event(event_id: str, name: str, board: Board, touched: Iterable[Component])
 
 def _update(update: Update, incident: PublicIncident, touched: Iterable[Component]) -> Json:
     changed = _changed(update, incident, touched)
-    return _told(update.id, incident.id, update.phase.value, update.text, update.at) | {"affected_components": changed}
+    text = incident.text(update)
+    return _told(update.id, incident.id, update.phase.value, text, update.at) | {"affected_components": changed}
 
 
 def _changed(update: Update, incident: PublicIncident, touched: Iterable[Component]) -> Json:

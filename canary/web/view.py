@@ -14,28 +14,38 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from canary.analysis.remember import WHOLE, values_of
+from canary.checks.idle_timeout import FIRES_LATER
 from canary.core.finding import Severity
 from canary.core.incident import Incident, Page, State
 from canary.core.snapshot import Latest, Snapshot
 from canary.core.spec import Hop, Pipeline
 from canary.core.verdict import Status, Verdict, worst
 from canary.web.metrics import headroom, reasoning_share
-from canary.web.pipeline_view import messages_of, title_of
+from canary.web.pipeline_view import messages_of, speaker_of, title_of
+from canary.web.sayings import felt
+from canary.web.words import Words
 
 NEVER_S = math.inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nearest:
-    """The timeout that came nearest to firing. `left`: share of its limit; negative: it would have fired."""
+    """The timeout that came nearest to firing, of those that would have fired the first to cut.
+
+    `left`: share of its limit; negative: it would have fired.
+    """
 
     timeout: str
     left: float
+    limit_s: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """One hop. `status` None: never asked. `first_visible_s`: `NEVER_S` where no visible text came, None: not told."""
+    """One hop. `status` None: never asked. `first_visible_s`: `NEVER_S` where no visible text came, None: not told.
+
+    `at`: of its newest answer; `run_id`: of the run that `said` is from, else of the newest.
+    """
 
     name: str
     probed: bool
@@ -46,6 +56,7 @@ class Card:
     nearest: Nearest | None = None
     reasoning_share: float | None = None
     at: datetime | None = None
+    run_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,11 +80,13 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Open:
-    """A page that is open, and what its members say, each once."""
+    """A page that is open. `feels`: what people notice, "" where not known; `messages`: of its members, each once."""
 
     page: Page
     title: str
+    feels: str
     messages: tuple[str, ...]
+    pipelines: tuple[str, ...]
     seen_by: tuple[str, ...]
     recovering: bool
 
@@ -90,12 +103,12 @@ class View:
     notes: tuple[str, ...]
 
 
-def view_of(snapshot: Snapshot) -> View:
+def view_of(snapshot: Snapshot, t: Words) -> View:
     answers: dict[str, dict[str, list[Latest]]] = defaultdict(lambda: defaultdict(list))
     for latest in snapshot.latest:
         answers[latest.pipeline][latest.hop].append(latest)
     rows = tuple(_row(pipeline, snapshot, answers[pipeline.name]) for pipeline in snapshot.plan.pipelines)
-    opens = tuple(_open(page, snapshot.incidents) for page in snapshot.pages if page.resolved_at is None)
+    opens = tuple(_open(page, snapshot.incidents, t) for page in snapshot.pages if page.resolved_at is None)
     return View(
         at=snapshot.at,
         summary=_summary(rows, opens),
@@ -145,17 +158,19 @@ def _card(hop: Hop, pipeline: Pipeline, mine: Sequence[Latest]) -> Card:
     limits = {assignment.probe.name: assignment.first_visible_s for assignment in pipeline.assignments}
     whole = [each for each in mine if each.variant in WHOLE]
     slowest = max(whole, key=lambda each: _slowness(each, limits.get(each.probe)), default=None)
-    status = _worst(mine)
+    status, newest = _worst(mine), max(mine, key=lambda each: each.at)
+    speaker, said = _said(mine, status) or (newest, None)
     return Card(
         name=hop.name,
         probed=True,
         status=status,
-        said=_said(mine, status),
+        said=said,
         first_visible_s=_first_visible_s(slowest) if slowest else None,
         limit_s=limits.get(slowest.probe) if slowest else None,
         nearest=_nearest(mine),
         reasoning_share=reasoning_share(slowest.measurement) if slowest else None,
-        at=max(each.at for each in mine),
+        at=newest.at,
+        run_id=speaker.run_id,
     )
 
 
@@ -179,29 +194,35 @@ def _worst(latest: Sequence[Latest]) -> Status | None:
     return worst(verdict for each in latest for verdict in each.verdicts) if latest else None
 
 
-def _said(latest: Iterable[Latest], status: Status | None) -> Verdict | None:
-    """The first verdict that made the state what it is; none where all is well."""
+def _said(latest: Iterable[Latest], status: Status | None) -> tuple[Latest, Verdict] | None:
+    """The first verdict that made the state what it is, and its answer; none where all is well."""
     if status is Status.PASS:
         return None
-    return next((verdict for each in latest for verdict in each.verdicts if verdict.status is status), None)
+    return next(((each, verdict) for each in latest for verdict in each.verdicts if verdict.status is status), None)
 
 
 def _nearest(latest: Iterable[Latest]) -> Nearest | None:
     found = [
-        Nearest(timeout=verdict.subject or "", left=left)
+        (verdict.reason == FIRES_LATER, left, verdict)
         for each in latest
         for verdict in each.verdicts
         if (left := headroom(verdict)) is not None
     ]
-    return min(found, key=lambda nearest: nearest.left, default=None)
+    if not found:
+        return None
+    _, left, verdict = min(found, key=lambda each: each[:2])
+    return Nearest(timeout=verdict.subject or "", left=left, limit_s=verdict.limit)
 
 
-def _open(page: Page, incidents: Iterable[Incident]) -> Open:
+def _open(page: Page, incidents: Iterable[Incident], t: Words) -> Open:
     members = [incident for incident in incidents if incident.id in page.members]
+    lead = speaker_of(page, members)
     return Open(
         page=page,
-        title=title_of(page, members),
+        title=title_of(page, t, members),
+        feels=felt(t, lead.finding) if lead else "",
         messages=messages_of(members),
+        pipelines=page.pipelines or tuple(dict.fromkeys(member.key.pipeline for member in members)),
         seen_by=tuple(dict.fromkeys(f"{member.key.pipeline} / {member.key.probe}" for member in members)),
         recovering=bool(members) and all(member.state is State.RECOVERING for member in members),
     )

@@ -3,7 +3,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from canary.alerting.calendar import occurrences, open_until, trigger_of
+from canary.alerting.calendar import occurrences, open_until, times_of
 from canary.core.schedule import Cron, Once, Recurring
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -11,12 +11,12 @@ MONDAY = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 
 def fires(expression, *, start, count, timezone="Europe/Berlin"):
-    trigger = trigger_of(Cron(expression=expression, timezone=timezone))
-    found, now = [], start
+    """In the zone of the cron; the first one at `start` or later."""
+    times = times_of(Cron(expression=expression, timezone=timezone))
+    found, now = [], start - timedelta(microseconds=1)
     for _ in range(count):
-        fire = trigger.get_next_fire_time(found[-1] if found else None, now)
-        found.append(fire)
-        now = fire
+        now = times.after(now)
+        found.append(now.astimezone(times.zone))
     return found
 
 
@@ -67,7 +67,7 @@ def test_weekdays_are_those_of_crontab(field, days):
 )
 def test_what_crontab_does_not_know_is_refused(expression, says):
     with pytest.raises(ValueError, match=r"cron|weekday|minute|day of the month|never due") as error:
-        trigger_of(Cron(expression=expression))
+        times_of(Cron(expression=expression))
     assert says in str(error.value)
 
 
@@ -75,13 +75,13 @@ def test_what_crontab_does_not_know_is_refused(expression, says):
     "expression", ["0 0 29 2 *", "0 0 31 1,2 *", "0 0 */2 * mon", "0 0 1 * *", "*/5 1,3-5 * JAN *"]
 )
 def test_rare_is_not_never(expression):
-    assert trigger_of(Cron(expression=expression)).get_next_fire_time(None, MONDAY) > MONDAY
+    assert times_of(Cron(expression=expression)).after(MONDAY) > MONDAY
 
 
 @pytest.mark.parametrize("name", ["Mars/Olympus", "../etc/passwd", "", "Europe"])
 def test_unknown_zones_are_refused(name):
     with pytest.raises(ValueError, match="time zone"):
-        trigger_of(Cron(expression="* * * * *", timezone=name))
+        times_of(Cron(expression="* * * * *", timezone=name))
 
 
 def test_a_start_that_the_clocks_skip_comes_an_hour_later_by_the_wall():
@@ -91,6 +91,52 @@ def test_a_start_that_the_clocks_skip_comes_an_hour_later_by_the_wall():
         "2026-03-29T01:30",  # 03:30 in summer time
         "2026-03-30T00:30",
     ]
+
+
+CHANGES = [
+    ("Europe/Berlin", datetime(2026, 3, 29, tzinfo=UTC)),
+    ("Europe/Berlin", datetime(2026, 10, 25, tzinfo=UTC)),
+    ("America/New_York", datetime(2026, 3, 8, tzinfo=UTC)),
+    ("America/New_York", datetime(2026, 11, 1, tzinfo=UTC)),
+    ("Australia/Lord_Howe", datetime(2026, 4, 5, tzinfo=UTC)),  # by half an hour
+    ("Australia/Lord_Howe", datetime(2026, 10, 4, tzinfo=UTC)),
+    ("America/Sao_Paulo", datetime(2017, 10, 15, tzinfo=UTC)),  # at midnight
+    ("America/Sao_Paulo", datetime(2018, 2, 18, tzinfo=UTC)),
+]
+OFTEN = {  # minutes and hours that an expression means
+    "0 0 * * *": ({0}, {0}),
+    "30 0 * * *": ({30}, {0}),
+    "15 1 * * *": ({15}, {1}),
+    "30 2 * * *": ({30}, {2}),
+    "0 3 * * *": ({0}, {3}),
+    "*/7 * * * *": ({*range(0, 60, 7)}, {*range(24)}),
+    "10 */2 * * *": ({10}, {*range(0, 24, 2)}),
+}
+
+
+@pytest.mark.parametrize("expression", OFTEN)
+@pytest.mark.parametrize(("timezone", "day"), CHANGES, ids=[f"{zone} {day:%b %Y}" for zone, day in CHANGES])
+def test_around_a_change_of_the_clocks_every_time_on_the_wall_comes(timezone, day, expression):
+    """Each minute of four days is looked at. A time that the clocks skip comes as if they had not been put yet."""
+    zone, (minutes, hours) = ZoneInfo(timezone), OFTEN[expression]
+    begin, end = day - timedelta(hours=38), day + timedelta(hours=58)
+    before, wanted = begin.astimezone(zone).utcoffset(), []
+    for minute in range(int((end - begin).total_seconds() / 60)):
+        moment = begin + timedelta(minutes=minute)
+        now, as_before = moment.astimezone(zone).replace(tzinfo=None), (moment + before).replace(tzinfo=None)
+        skipped = as_before.replace(tzinfo=zone).astimezone(UTC).astimezone(zone).replace(tzinfo=None) != as_before
+        walls = [now, as_before] if skipped else [now]
+        if any(wall.minute in minutes and wall.hour in hours for wall in walls):
+            wanted.append(moment)
+    times, found, at = times_of(Cron(expression=expression, timezone=timezone)), [], begin - timedelta(microseconds=1)
+    while (at := times.after(at)) < end:
+        found.append(at)
+    assert found == wanted
+
+
+def test_what_is_due_once_a_month_at_midnight_does_not_skip_the_month_of_the_change():
+    found = fires("0 0 1 * *", start=datetime(2026, 3, 3, tzinfo=BERLIN), count=3)
+    assert [f"{fire:%m-%d %H:%M}" for fire in found] == ["04-01 00:00", "05-01 00:00", "06-01 00:00"]
 
 
 ONCE = Once(starts_at=MONDAY, ends_at=MONDAY + timedelta(hours=2))

@@ -77,6 +77,18 @@ def test_the_symptom_that_was_seen_first_is_joined_by_its_cause():
     assert len(world.known.pages) == 1
 
 
+def test_an_engine_is_one_however_its_url_is_spelled():
+    first, second = pipeline("chat"), pipeline("stage", shared=())
+    *above, engine = second.hops
+    spelled = replace(engine, url="http://VLLM.:8000/v1/x/")
+    world = World(rules=rules(first, replace(second, hops=(*above, spelled))))
+    for name in ("chat", "stage"):
+        for _ in range(2):
+            world.see(ALL_FAIL, pipeline=name)
+    assert world.told == ["on-call opened"]
+    assert world.page.pipelines == ("chat", "stage")
+
+
 def test_one_gateway_two_engines_are_two_pages():
     """The same check above the same gateway, but each pipeline sees its own engine fail."""
     world = World(rules=rules(pipeline("chat", shared=("litellm",)), pipeline("stage", shared=("litellm",))))
@@ -535,7 +547,19 @@ def test_what_the_config_asks_for_no_more_is_over_and_told(what):
     assert world.told == ["on-call opened", "on-call resolved"]
     assert world.known.incidents == ()
     assert world.transitions[-1].event is Event.GONE
-    assert world.messages[-1].notes == ("the config asks for it no more",)
+    assert (world.messages[-1].ended, world.messages[-1].notes) == ("the config asks for it no more", ())
+
+
+@pytest.mark.parametrize("runs", [pytest.param("FFPPFF", id="firing"), pytest.param("FFPPFFPP", id="settling")])
+@pytest.mark.parametrize("what", GONE)
+def test_a_page_that_flaps_ends_at_once_where_nothing_asks_for_it_any_more(what, runs):
+    world = World()
+    often(world, runs)
+    assert world.told[-1] == "on-call flapping"
+    world.reload(GONE[what])
+    assert world.told[-1] == "on-call resolved"
+    assert (world.page.resolved_at, world.page.flapping) == (world.now, False)
+    assert world.messages[-1].ended == "the config asks for it no more"
 
 
 def test_a_probe_under_a_new_name_is_no_flapping():
@@ -546,6 +570,62 @@ def test_a_probe_under_a_new_name_is_no_flapping():
     assert world.told == ["on-call opened", "on-call resolved", "on-call opened"]
     often(world, "PPFF", probe="renamed")
     assert world.told[3:] == ["on-call resolved", "on-call flapping"]
+
+
+def renaming(world, old, new, *, pipeline_name="chat"):
+    """The world after a reload of its plan in which a hop has another name and the same URL."""
+    found = [
+        replace(each, hops=tuple(replace(h, name=new) if h.name == old else h for h in each.hops))
+        if each.name == pipeline_name
+        else each
+        for each in world.rules.pipelines
+    ]
+    world.reload(replace(world.rules, pipelines=tuple(found)))
+
+
+RENAMED = ("browser", "ui", "agent", "litellm", "engine")
+
+
+def test_a_hop_under_a_new_name_is_the_same_hop():
+    world = World()
+    often(world, "FF")
+    renaming(world, "vllm", "engine")
+    for letter in "FFPP":
+        world.tick(60)
+        world.see(f"ui {letter} | agent {letter} | litellm {letter} | engine {letter}", hops=RENAMED)
+    assert world.told == ["on-call opened", "on-call resolved"]
+    assert world.messages[-1].notes == ()
+    assert [each.event for each in world.transitions if each.event is Event.GONE] == []
+
+
+def test_an_affected_hop_under_a_new_name_is_not_called_well():
+    world = World()
+    often(world, "FF")
+    renaming(world, "agent", "bot")
+    world.tick(4000)
+    assert world.told == ["on-call opened"]
+    world.see("ui F | bot F | litellm F | vllm F", hops=("browser", "ui", "bot", "litellm", "vllm"))
+    assert world.page.affected == ("ui", "bot", "litellm")
+
+
+def test_a_failure_that_is_counted_at_a_hop_under_its_old_name_counts():
+    world = World()
+    often(world, "F")
+    renaming(world, "vllm", "engine")
+    world.see("ui F | agent F | litellm F | engine F", hops=RENAMED)
+    assert world.told == ["on-call opened"]
+
+
+def test_a_name_that_passes_to_another_hop_makes_no_two_incidents_of_one_key():
+    """There is no `vllm` any more; `litellm`, which has an incident of its own, is the name of what is at its URL."""
+    world = World()
+    for chain in ("ui F | agent F | litellm F | vllm P",) * 2 + ("ui P | agent P | litellm P | vllm F",):
+        world.see(chain)
+    assert sorted(world.states) == ["visible_content@litellm", "visible_content@vllm"]
+    *above, _, engine = pipeline().hops
+    world.reload(rules(replace(pipeline(), hops=(*above, replace(engine, name="litellm")))))
+    assert [each.key.origin for each in world.known.incidents] == ["litellm"]
+    assert world.transitions[-1].event is Event.GONE
 
 
 def test_a_reload_that_changes_nothing_changes_nothing():
@@ -628,12 +708,26 @@ def test_two_routes_two_receivers():
 def test_a_receiver_that_is_gone_is_told_nothing_and_a_new_one_hears_what_is_open():
     world = World()
     often(world, "FF")
-    world.reload(replace(world.rules, receivers=(receiver("new"),)))
+    made = world.reload(replace(world.rules, receivers=(receiver("new"),)))
+    assert [(each.receiver, each.reason) for each in made.withheld] == [("on-call", Reason.NO_ROUTE)]
     world.tick(1)
     assert world.told == ["on-call opened", "new opened"]
     often(world, "PP")
     assert world.told[2:] == ["new resolved"]
     assert world.withheld[-1] == f"on-call {Reason.NO_ROUTE}"
+
+
+def test_a_receiver_that_comes_back_hears_the_end_that_it_missed():
+    world = World()
+    often(world, "FF")
+    whole = world.rules
+    world.reload(replace(whole, receivers=(receiver("new"),)))
+    often(world, "PP")
+    assert world.told == ["on-call opened", "new opened", "new resolved"]
+    world.reload(replace(whole, receivers=(receiver("new"), receiver())))
+    world.tick(60)
+    assert world.told[3:] == ["on-call resolved"]
+    assert (world.messages[-1].firing, world.messages[-1].notes) == (False, ())
 
 
 def test_who_was_told_hears_the_end_although_the_routes_changed():

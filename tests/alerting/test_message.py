@@ -44,6 +44,82 @@ def test_all_facts():
     assert (message.changed, message.notes, message.content) == ((), (), None)
 
 
+def test_since_is_when_the_first_run_that_showed_it_was_sent():
+    """Where hops hang, runs take minutes, and the one that makes it fire is not the first: a deploy in between is no
+    suspect."""
+    world = World(rules=rules(policy=policy(fail=2, of=3)))
+    for _ in range(2):
+        sent = world.now
+        world.now += timedelta(seconds=84)
+        world.conclude(run("ui F | agent F | litellm F | vllm F", run_id=f"run-{sent}", at=sent))
+    (message,) = world.messages
+    assert message.since == NOW
+    assert world.known.incidents[0].opened_at == NOW + timedelta(seconds=168)
+
+
+@pytest.mark.parametrize(
+    ("below", "top", "felt"),
+    [
+        pytest.param(
+            verdicts("ui F | agent F | litellm F | vllm F", "reachable", reasons={"vllm": "connect"}),
+            verdicts("ui F", "complete", reasons={"ui": "hung"}),
+            "People get an error instead of an answer.",
+            id="an error up to the top, whatever else fails there",
+        ),
+        pytest.param(
+            verdicts("litellm F | vllm F", "reachable", reasons={"vllm": "deadline"}),
+            verdicts("ui F | agent F", "complete", reasons={"ui": "hung"}),
+            "People wait and see nothing: the stream opens and then stays silent.",
+            id="an agent that sends its headers first",
+        ),
+        pytest.param(
+            verdicts("litellm F | vllm P", "reachable", reasons={"litellm": "connect"}),
+            verdicts("ui F | agent F", "complete", reasons={"ui": "truncated"}),
+            "People see the answer break off, or never begin.",
+            id="an agent that gives up",
+        ),
+        pytest.param(
+            verdicts("ui F | agent F | litellm F | vllm F", "reachable", reasons={"ui": "deadline"}),
+            [],
+            "People wait and get nothing at all.",
+            id="the same check for another reason",
+        ),
+        pytest.param(
+            verdicts("litellm F | vllm P", "visible_content", reasons={"litellm": "stripped"}),
+            verdicts(
+                "ui F | agent F | litellm F | vllm P", "first_visible", reasons={"ui": "never"}, limit=20, unit="s"
+            ),
+            "People wait and see nothing; 20.0 s is the limit.",
+            id="its number is the one at the top",
+        ),
+    ],
+)
+def test_people_feel_what_fails_at_the_hop_nearest_to_them(below, top, felt):
+    assert first_message(below, top).users_feel == felt
+
+
+@pytest.mark.parametrize(
+    ("reason", "where", "title"),
+    [
+        pytest.param("connect", "agent", "No usable answer, at agent (chat)", id="it is down"),
+        pytest.param("dns", "agent", "No usable answer, at agent (chat)", id="it has no address"),
+        pytest.param("tls", "agent", "No usable answer, at agent (chat)", id="it has no valid certificate"),
+        pytest.param(
+            "server_error", "agent -> litellm", "No usable answer, between agent and litellm (chat)", id="it may relay"
+        ),
+    ],
+)
+def test_what_is_down_is_down_by_itself(reason, where, title):
+    message = first_message(verdicts("ui F | agent F | litellm P | vllm P", "reachable", reasons={"agent": reason}))
+    assert (message.where, message.title) == (where, title)
+
+
+def test_reasoning_that_was_lost_further_down_is_missed_by_people_too():
+    """The hops above have nothing to strip, so they pass."""
+    lost = verdicts("ui P | agent P | litellm F | vllm P", "streaming", reasons={"litellm": "reasoning_stripped"})
+    assert first_message(lost).users_feel == "People see no sign of life while the model thinks."
+
+
 def test_the_table_has_every_hop_of_the_run_from_the_user_down():
     rows = first_message().hops
     assert [(row.hop, row.status, row.said) for row in rows] == [
@@ -295,7 +371,8 @@ def test_notes_name_the_others():
 def test_a_note_on_flapping():
     world = World(rules=rules(policy=AT_ONCE))
     often(world, "FPF")
-    assert world.messages[-1].notes == ("it comes and goes (3 changes within the hour); more once it has settled",)
+    note = "it comes and goes (3 changes within the hour); how it ends is told once nothing has changed for 30 min"
+    assert world.messages[-1].notes == (note,)
 
 
 def finding_of(check, reason, severity=Severity.CRITICAL):

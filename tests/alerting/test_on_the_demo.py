@@ -21,12 +21,14 @@ DROPPED = ((HopKind.GATEWAY, ("drop_parameter",)),)
 DOWN = [Asked(faults=REFUSED, deadline_s=SHORT_DEADLINE_S), Asked(faults=REFUSED, budgets=True)]
 BUSY = [Asked(faults=LIMITED)]
 LOST = [Asked(faults=DROPPED, budgets=True)]
+MUTE = ((HopKind.GATEWAY, ("all_in_reasoning",)),)
+UNSEEN = [Asked(faults=MUTE), Asked(faults=MUTE, budgets=True)]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def made():
     """The runs, and two pipelines of the same hops."""
-    runs = await runs_of([*DOWN, *BUSY, *LOST], workers=3)
+    runs = await runs_of([*DOWN, *BUSY, *LOST, *UNSEEN], workers=3)
     async with demo_pipeline({}, limits=WIDE) as demo:
         assignments = (Assignment(probe=HEAVY), Assignment(probe=TINY, budgets=BUDGETS))
         pipelines = tuple(demo.pipeline(name, assignments) for name in ("demo", "stage"))
@@ -62,6 +64,13 @@ async def test_a_budget_that_the_gateway_drops_is_one_page_that_names_the_edge(m
     assert world.told == ["on-call opened"]
     assert world.messages[0].where == "gateway -> engine"
     assert world.messages[0].since > NOW
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_an_answer_among_the_reasoning_is_one_page_that_accuses_no_budget(made):
+    world = seen_by_all(made, UNSEEN, times=3)
+    assert world.told == ["on-call opened"]
+    assert (world.messages[0].check, world.messages[0].where) == ("visible_content", "gateway -> engine")
 
 
 @pytest.mark.asyncio(loop_scope="module")

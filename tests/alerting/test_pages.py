@@ -1,6 +1,8 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from canary.alerting.incidents import ACTIVE
 from canary.alerting.pages import regroup
 from canary.core.incident import State
@@ -76,3 +78,35 @@ def test_a_clock_that_is_set_back_makes_no_page_flap_for_longer():
     often(world, "PP")
     assert (world.page.flapping, world.page.resolved_at is not None) == (False, True)
     assert world.told[-1] == "on-call resolved"
+
+
+@pytest.mark.parametrize("back", [timedelta(minutes=5), timedelta(hours=5), timedelta(days=40)], ids=str)
+def test_a_clock_that_is_set_back_delays_reminders_and_escalation_by_no_more_than_themselves(back):
+    urgent = policy(remind_s=1800.0, escalate_after_s=900.0, escalate_to="boss")
+    world = World(rules=rules(receivers=("on-call", "boss"), policy=urgent))
+    often(world, "FF")
+    world.now -= back
+    world.tick(1)
+    for _ in range(3):
+        world.tick(600)
+    assert world.told == ["on-call opened", "boss escalated", "on-call reminder"]
+
+
+def test_a_clock_that_is_set_back_twice_costs_no_more_than_once():
+    world = World(rules=rules(policy=policy(remind_s=1800.0)))
+    often(world, "FF")
+    for _ in range(2):
+        world.now -= timedelta(hours=5)
+        world.tick(1)
+    world.tick(1800)
+    assert world.told == ["on-call opened", "on-call reminder"]
+
+
+def test_a_clock_that_is_set_back_keeps_the_order_of_what_was_told():
+    """Firing when it comes to rest, after it was said that it flaps, is still news."""
+    world = World()
+    often(world, "FFPPFF")
+    assert world.told[-1] == "on-call flapping"
+    world.now -= timedelta(hours=5)
+    often(world, "FFF")
+    assert world.told[-1] == "on-call opened"

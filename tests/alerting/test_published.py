@@ -118,7 +118,8 @@ def test_ids_of_updates_stay_when_more_come():
 
 @pytest.mark.parametrize(("content", "said"), [(False, False), (True, True)])
 def test_the_finding_itself_is_told_where_it_is_asked_for(content, said):
-    text = published(page_of(DOWN), [DOWN], NOBODY, content=content).updates[0].text
+    shown = published(page_of(DOWN), [DOWN], NOBODY, content=content)
+    text = shown.text(shown.updates[0])
     assert (DOWN.finding.message in text) is said
     assert text.startswith("Answers pause")
 
@@ -127,7 +128,7 @@ def test_it_says_where():
     found = published(page_of(DOWN), [DOWN], NOBODY, content=False)
     assert found.title == "Answers pause for so long that connections time out: chat"
     assert found.places == (("chat", "vllm"), ("chat", "edge"))
-    assert found.updates[0].text.endswith("Seen at: edge, vllm.")
+    assert found.text(found.updates[0]).endswith("Seen at: edge, vllm.")
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ TOKENS, SHARE = BY_NAME["reasoning_tokens"], BY_NAME["reasoning_to_output_ratio"
 REST = [None] * 4  # the recent ones, which are no examples
 
 
-def usual(metric, *values, fingerprint=OLD):
-    norm, _ = norm_of(metric, examples_of(pasts(*values, *REST, metric=metric.name), fingerprint, NOW))
+def usual(metric, *values, fingerprint=OLD, **more):
+    norm, _ = norm_of(metric, examples_of(pasts(*values, *REST, metric=metric.name, **more), fingerprint, NOW))
     return norm
 
 
@@ -86,6 +86,39 @@ def test_noise_counts_for_less_than_what_moves_slowly():
         TOTAL, *(10 * math.exp(sigma * math.sqrt(2) * math.sin(hour / 24 * math.tau)) for hour in range(200))
     ).high
     assert 10 * math.exp(2.2 * sigma) < noise < 10 * math.exp(4 * sigma) < day < 10 * math.exp(9 * sigma)
+
+
+def daily(middle, swing, sigma=0.05, *, days, every_h=1):
+    """Slowest at one hour of each day by `swing`, and so much quicker twelve hours later."""
+    rng = Random(2)
+    hours = range(0, days * 24, every_h)
+    return [middle * math.exp(rng.gauss(0, sigma)) * (1 + swing * math.sin(hour / 24 * math.tau)) for hour in hours]
+
+
+@pytest.mark.parametrize("metric", [TOTAL, SPEED], ids=["slower", "less"])
+@pytest.mark.parametrize(
+    ("swing", "every_h", "days"), [(0.1, 1, 8), (0.2, 1, 8), (0.3, 1, 8), (0.3, 4, 30), (0.3, 6, 50)]
+)
+def test_a_day_that_was_seen_for_a_week_hides_no_half_of_the_speed(metric, swing, every_h, days):
+    values = daily(20, swing, days=days, every_h=every_h)
+    norm = usual(metric, *values, every_s=every_h * 3600.0)
+    assert not any(norm.passed(values[index : index + 5]) for index in range(len(values)))
+    at_its_worst, factor = (max(values), 2.0) if metric is TOTAL else (min(values), 0.5)
+    assert norm.beyond(at_its_worst * factor)
+    assert norm.beyond(norm.usual * factor)
+
+
+@pytest.mark.parametrize(("days", "bound"), [(2, False), (6, False), (8, True)], ids=str)
+def test_what_was_not_seen_for_a_week_may_go_further(days, bound):
+    """A week's end is no measure of a Monday."""
+    high = usual(TOTAL, *daily(20, 0.2, days=days), every_s=3600.0).high
+    assert (high < 40) is bound
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_noise_has_the_same_limits_however_long_it_was_seen(seed):
+    values = noisy(10, 0.2, 200, seed)
+    assert usual(TOTAL, *values, every_s=3600.0).high == pytest.approx(usual(TOTAL, *values).high, rel=0.1)
 
 
 @pytest.mark.parametrize(("outliers", "needed"), [(0, 3), (2, 3), (3, 4), (8, 4), (9, 5), (20, 5)], ids=str)

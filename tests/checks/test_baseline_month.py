@@ -53,6 +53,36 @@ def test_a_healthy_month_is_quiet_and_then_each_regression_is_found_in_three_run
     assert found(fourth) == [("reasoning", "less_reasoning", "engine", ABOVE)]
 
 
+@pytest.mark.parametrize(
+    ("usual", "every_s", "days", "found_in"),
+    [
+        pytest.param({"day": 0.6}, QUICK_S, 30, 3, id="a busy day"),
+        pytest.param({"day": 0.6}, 3600.0, 20, 5, id="a busy day, seen hour by hour"),
+        pytest.param({"week": 0.2}, QUICK_S, 30, 4, id="quiet week-ends"),
+        pytest.param({"drift": 0.01}, QUICK_S, 30, 5, id="a slow drift"),
+        pytest.param({"outliers": 0.02}, QUICK_S, 30, 4, id="many outliers"),
+        pytest.param({"day": 0.6}, 6 * 3600.0, 60, 5, id="a rare probe"),
+    ],
+)
+def test_what_real_traffic_does_is_quiet_and_hides_no_half_of_the_speed(usual, every_s, days, found_in):
+    """Two days are missing, as if the daemon had been off."""
+    life = Life(seed=f"{usual}", machine=Machine(**usual), hops=("engine",))
+    moments = times(days, every_s)
+    lived = [now for now in moments if not timedelta(days=12) <= now - START < timedelta(days=14)]
+    assert [finding for now in lived for finding in life.run(now)] == []
+    life.change(slower=2.0)
+    after = [life.run(moments[-1] + timedelta(seconds=every_s * (index + 1))) for index in range(found_in)]
+    assert [finding.reason for finding in after[-1]] == ["slower"]
+
+
+def test_two_replicas_of_different_speed_are_quiet_and_hide_a_slowdown_like_their_difference():
+    """Which of them answered is not known: a doubling may pass for the slower one, three times as slow does not."""
+    life = Life(seed="replicas", machine=Machine(replicas=1.4), hops=("engine",))
+    assert [finding for now in times(30, QUICK_S) for finding in life.run(now)] == []
+    life.change(slower=3.0)
+    assert [finding.reason for finding in next_runs(life, 5)[-1]] == ["slower"]
+
+
 def test_what_the_gateway_adds_begins_at_the_gateway():
     life, _ = lived("usual", 3, days=10)
     life.change(lag_s=60.0)

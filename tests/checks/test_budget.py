@@ -1,15 +1,10 @@
 import pytest
 
-from canary.checks.budget import (
-    ControlLength,
-    ControlRule,
-    TreatmentRule,
-    control_length,
-    control_tokens_needed,
-    treatment_max_tokens,
-)
+from canary.checks.budget_cap import ControlLength, control_length, needs_witness
+from canary.checks.budget_stop import ControlRule, TreatmentRule, control_tokens_needed, treatment_max_tokens
 from canary.checks.evidence import Evidence
 from canary.core.observation import DeadlineExceeded, Interrupted, Phase, StoppedByUs, Truncated
+from canary.core.spec import BudgetTest
 from canary.core.stream import (
     ReasoningDelta,
     ReasoningForm,
@@ -203,6 +198,84 @@ def test_a_hard_cap(treatment, control, status, reason):
     assert (verdict.status, verdict.reason) == (status, reason), verdict.message
     assert verdict.subject == "thinking_budget"
     assert verdict.message.startswith("`thinking_budget`=64 ")
+
+
+STOPPED = arm(think(264), end=StoppedByUs(at=5.0, reason="long enough: at least 264 reasoning tokens"))
+OVER = arm(think(150), end=StoppedByUs(at=5.0, reason="over budget: at least 145 reasoning tokens"))
+NOBODY, NOT_SEEN, SEEN = None, False, True  # whether some answer of the hop told an answer from reasoning
+
+ALL_IN_REASONING = [
+    # It ended by itself, with nothing but reasoning: the answer is among it.
+    pytest.param(arm(think(224)), STOPPED, NOBODY, UNKNOWN, "inconclusive", id="whole"),
+    pytest.param(arm(think(224)), LONG, NOBODY, UNKNOWN, "inconclusive", id="only where the cap forced the end"),
+    pytest.param(arm(think(224)), LONG, SEEN, UNKNOWN, "inconclusive", id="although other answers are in order"),
+    pytest.param(arm(think(90)), STOPPED, NOBODY, UNKNOWN, "inconclusive", id="no overshoot"),
+    pytest.param(arm(think(1024)), arm(think(3000)), NOBODY, UNKNOWN, "inconclusive", id="no raised value"),
+    pytest.param(arm(think(B)), STOPPED, NOBODY, UNKNOWN, "inconclusive", id="a control that may be all answer"),
+    pytest.param(arm(think(B)), STOPPED, SEEN, PASS, "honoured", id="all of it within the cap, and a good control"),
+    pytest.param(
+        arm(think(224, counted=False), usage(224, 226)), STOPPED, NOBODY, UNKNOWN, "inconclusive", id="all is counted"
+    ),
+    pytest.param(
+        arm(think(224, counted=False), usage(B, 226)), STOPPED, NOBODY, UNKNOWN, "inconclusive", id="refuted usage"
+    ),
+    pytest.param(
+        arm(think(100, counted=False), usage(B, 102)), LONG, NOBODY, PASS, "honoured", id="usage tells them apart"
+    ),
+    pytest.param(
+        arm(think(100, counted=False), usage(B, 102), finish="length"), LONG, NOBODY, PASS, "honoured", id="and a cut"
+    ),
+    pytest.param(
+        arm(think(100, counted=False), usage(B, 102)), STOPPED, NOBODY, UNKNOWN, "inconclusive", id="not the control's"
+    ),
+    pytest.param(
+        arm(think(400, counted=False), usage(300, 402)), STOPPED, NOT_SEEN, FAIL, "ignored", id="usage tells too many"
+    ),
+    # It was stopped or cut: what would have come is not known.
+    pytest.param(OVER, STOPPED, NOT_SEEN, UNKNOWN, "inconclusive", id="stopped"),
+    pytest.param(OVER, STOPPED, SEEN, FAIL, "ignored", id="stopped, at a hop that is in order"),
+    pytest.param(OVER, STOPPED, NOBODY, FAIL, "ignored", id="stopped, and the field is believed"),
+    pytest.param(OVER, LONG, NOT_SEEN, FAIL, "ignored", id="the control shows that the hop is in order"),
+    pytest.param(arm(think(248), finish="length"), STOPPED, NOT_SEEN, UNKNOWN, "inconclusive", id="cut by length"),
+    pytest.param(arm(think(248), finish="length"), STOPPED, SEEN, FAIL, "ignored", id="cut by length, in order"),
+    pytest.param(arm(think(B), finish="length"), STOPPED, NOT_SEEN, UNKNOWN, "inconclusive", id="cut within"),
+    # It ended its own reasoning.
+    pytest.param(arm(think(200), say()), STOPPED, NOT_SEEN, FAIL, "ignored", id="an answer at last"),
+    pytest.param(arm(think(B), say()), STOPPED, NOT_SEEN, PASS, "honoured", id="an answer soon"),
+]
+
+
+@pytest.mark.parametrize(("treatment", "control", "separates", "status", "reason"), ALL_IN_REASONING)
+def test_an_answer_among_the_reasoning_proves_nothing(treatment, control, separates, status, reason):
+    verdict = verdict_on(treatment, control, separates=separates)
+    assert (verdict.status, verdict.reason) == (status, reason), verdict.message
+
+
+def test_why_an_answer_among_the_reasoning_proves_nothing():
+    message = "`thinking_budget`=64 could not be judged: 224 reasoning tokens and nothing else came, so the answer may"
+    assert verdict_on(arm(think(224)), STOPPED).message.startswith(message)
+
+
+def test_a_misspelt_key_may_show_that_the_hop_is_in_order():
+    nonsense = arm(think(300), say())
+    assert verdict_on(OVER, STOPPED, separates=NOT_SEEN, nonsense=nonsense).reason == "ignored"
+
+
+@pytest.mark.parametrize(
+    ("treatment", "tokens", "needed"),
+    [
+        pytest.param(arm(think(145), finish="length"), B, True, id="past the cap, and cut"),
+        pytest.param(OVER, B, True, id="past the cap, and stopped"),
+        pytest.param(arm(think(144), finish="length"), B, False, id="not past it"),
+        pytest.param(arm(think(224)), B, False, id="it ended by itself, and tells enough"),
+        pytest.param(arm(think(224), say(), finish="length"), B, False, id="it shows it by itself"),
+        pytest.param(arm(usage(300, 300), finish="length"), B, False, id="no text that could be something else"),
+        pytest.param(arm(think(145), finish="length"), None, False, id="no cap"),
+    ],
+)
+def test_when_it_must_be_known_whether_a_hop_tells_answers_from_reasoning(treatment, tokens, needed):
+    test = BudgetTest(parameter=WHOLE.name, tokens=tokens)
+    assert needs_witness(test, WHOLE, treatment, None) is needed
 
 
 @pytest.mark.parametrize(
@@ -426,6 +499,21 @@ def test_the_treatment_is_stopped_once_it_is_certainly_past_twice_the_budget(eve
     assert stopped is None or stopped[1].startswith("over budget: at least ")
 
 
+@pytest.mark.parametrize(
+    ("events", "after"),
+    [
+        pytest.param(ONE_BY_ONE, None, id="nothing but reasoning"),
+        pytest.param([think(145), say()], 2, id="something else"),
+        pytest.param([think(145), Relabelled(at=2.0, tag="</think>")], 2, id="a closing mark"),
+        pytest.param([think(10), say(), think(145)], 3, id="an answer first"),
+        pytest.param([usage(145)], 1, id="no text that could be something else"),
+    ],
+)
+def test_a_treatment_is_followed_where_nothing_is_known_of_the_hop(events, after):
+    stopped = stops_after(TreatmentRule(WHOLE, B, follow=True), events)
+    assert (stopped and stopped[0]) == after
+
+
 def test_a_cap_per_block_is_passed_by_one_block():
     assert stops_after(TreatmentRule(PER_BLOCK, B), [think(100), say(), think(100), say()]) is None
     assert stops_after(TreatmentRule(PER_BLOCK, B), [think(100), say(), think(145)]) is not None
@@ -503,6 +591,10 @@ SWITCHES = [
     pytest.param(arm(say()), arm(say()), True, UNKNOWN, "no_reasoning", id="on, and none"),
     pytest.param(shown_at(1.0, below=BELOW), shown_at(7.0, below=BELOW), False, PASS, "honoured", id="hidden, by time"),
     pytest.param(refused(400), LONG, False, FAIL, "rejected", id="rejected"),
+    pytest.param(arm(think(200)), LONG, False, UNKNOWN, "inconclusive", id="off, and the answer in the other field"),
+    pytest.param(arm(think(200)), arm(think(800)), False, UNKNOWN, "inconclusive", id="in both"),
+    pytest.param(arm(think(5)), LONG, False, PASS, "honoured", id="off, and a trace is all"),
+    pytest.param(arm(think(200)), arm(say()), True, UNKNOWN, "inconclusive", id="on, and nothing else"),
 ]
 
 

@@ -44,6 +44,12 @@ REFUSALS = [
     pytest.param(error_in_stream("thinking_budget: no", None), None, "rejected", id="a message that names it"),
     pytest.param(error_in_stream("gone", "504"), LONG, "inconclusive", id="504 in a 200"),
     pytest.param(refused(400, "max_tokens is too large"), LONG, "probe_misconfigured", id="the probe's own setting"),
+    pytest.param(
+        refused(400, "max_completion_tokens is too large"),
+        LONG,
+        "probe_misconfigured",
+        id="under the name that a hop on the way gave it",
+    ),
     pytest.param(refused(400, "max_tokens and thinking_budget"), LONG, "rejected", id="both named"),
     pytest.param(refused(400, "temperature"), LONG, "rejected", id="a setting that was not sent"),
     pytest.param(arm(end=ConnectFailed(at=0.0, phase=Phase.CONNECT)), LONG, "unreachable", id="unreachable"),

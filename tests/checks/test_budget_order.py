@@ -55,6 +55,18 @@ def test_order(spec, status, reason):
     assert (verdict.status, verdict.reason) == (status, reason), verdict.message
 
 
+@pytest.mark.parametrize("few", [False, True], ids=["all", "some"])
+def test_answers_among_the_reasoning_tell_no_order(few):
+    """Long answers hide a difference, and short ones make one."""
+    levels = [
+        Level(value=value, repeats=(arm(think(tokens)), *[arm(think(tokens), *[say()] * few)] * 2))
+        for value, tokens in (("low", 900), ("high", 940))
+    ]
+    verdict = judge_order(BudgetTest(parameter="reasoning_effort", value="low"), EFFORT, levels, hop="vllm")
+    assert (verdict.status, verdict.reason) == (UNKNOWN, "inconclusive")
+    assert "nothing but reasoning" in verdict.message
+
+
 def test_a_refused_level_is_named():
     assert ": medium: HTTP 400: not supported" in ordered("none 0 0 0 | medium - - -").message
 

@@ -39,6 +39,26 @@ def reason(text):
         pytest.param(
             evidence(headers(0), say(1), end=StoppedByUs(at=2, reason="enough")), "UNKNOWN stopped", id="stopped"
         ),
+        pytest.param(
+            evidence(headers(0), say(1), end=StoppedByUs(at=2, reason="byte cap of 16777216 bytes")),
+            "FAIL oversized",
+            id="an answer without an end",
+        ),
+        pytest.param(
+            evidence(headers(0), say(1), end=StoppedByUs(at=2, reason="byte cap of 1 bytes"), request={"stream": True}),
+            "UNKNOWN stopped",
+            id="an answer as long as nobody forbade it to be",
+        ),
+        pytest.param(
+            evidence(
+                headers(0),
+                say(1),
+                end=StoppedByUs(at=2, reason="byte cap of 67108864 bytes"),
+                request={"stream": True, "max_tokens": 131072},
+            ),
+            "UNKNOWN stopped",
+            id="more than we hold, and not more than was asked for",
+        ),
         pytest.param(evidence(headers(0), say(1), done(3)), "WARN unterminated", id="terminator without reason"),
         pytest.param(evidence(headers(0), say(1), finish(2)), "WARN no_terminator", id="reason without terminator"),
         pytest.param(

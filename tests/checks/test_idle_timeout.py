@@ -1,14 +1,17 @@
 import math
+from dataclasses import replace
 
 import pytest
 
 from canary.checks.idle_timeout import check, label, remedy
 from canary.core.observation import Completed, StampSource, Truncated
-from canary.core.timeout import Clock, TimerPhase
+from canary.core.timeout import Clock, StartsAt, TimerPhase
+from canary.core.verdict import Status
 from tests.fakes.evidence import evidence, late, outcome, rejected, timer
 from tests.fakes.scripted_answer import done, finish, headers, say
 
 HEADERS, TOTAL = TimerPhase.HEADERS, TimerPhase.TOTAL
+NOW = StartsAt.REQUEST_SENT
 
 
 def silent_for(gap_s, watch, **more):
@@ -111,6 +114,33 @@ def test_one_verdict_a_timer_in_the_order_of_the_path():
         ("edge/a", "would_fire"),
         ("edge/b", "survives"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("silences", "watches", "first", "at"),
+    [
+        pytest.param((70,), {"a": timer(60), "b": timer(30)}, "b", "30.0 s", id="the shorter of one silence"),
+        pytest.param(
+            (40, 70), {"a": timer(25, phase=HEADERS, starts=NOW), "b": timer(35)}, "b", "35.0 s", id="headers came"
+        ),
+        pytest.param(
+            (40, 70), {"byte": timer(35), "all": timer(60, phase=TOTAL)}, "byte", "35.0 s", id="the longer one later"
+        ),
+        pytest.param(
+            (10, 70), {"byte": timer(55), "all": timer(60, phase=TOTAL)}, "all", "60.0 s", id="the shorter one later"
+        ),
+        pytest.param((70,), {"sure": timer(60), "b": timer(69.5, late_slack_s=1)}, None, None, id="the other may"),
+    ],
+)
+def test_of_several_the_first_to_cut_is_named(silences, watches, first, at):
+    timers = tuple(replace(watch, name=name) for name, watch in watches.items())
+    words = [say(float(at)) for at in silences]
+    end = silences[-1]
+    verdicts = check(evidence(headers(0), *words, finish(end), done(end), timeouts=timers))
+    fired = {verdict.subject: verdict for verdict in verdicts if verdict.status is Status.FAIL}
+    assert {name for name, verdict in fired.items() if verdict.reason == "would_fire"} == {first or "sure"}
+    for name, verdict in fired.items():
+        assert (f"; {first} would have cut it first, at {at}" in verdict.message) == (name != (first or "sure"))
 
 
 @pytest.mark.parametrize(("hop", "name"), [("edge", "edge/t"), (None, "t")])

@@ -340,6 +340,21 @@ def test_the_order_of_the_verdicts_does_not_matter(groups, expected):
     assert sorted(brief(finding) for finding in found_in(*reversed(groups))) == sorted(expected)
 
 
+def test_of_several_timers_the_first_to_cut_speaks_whatever_their_limits():
+    """An idle timer of 20 s over a silence that begins late cuts after a person who waits for 30 s from the start."""
+    (finding,) = found_in(
+        verdicts(
+            "agent F | litellm P",
+            check="idle_timeout",
+            subject="edge/nginx",
+            limit=20.0,
+            reasons={"agent": "would_fire_later"},
+        ),
+        verdicts("agent F | litellm P", check="idle_timeout", subject="browser/ui", limit=30.0),
+    )
+    assert finding.subject == "browser/ui"
+
+
 def test_of_several_timers_the_first_to_fire_speaks():
     (finding,) = found_in(
         verdicts("agent F | litellm P", check="idle_timeout", subject="edge/nginx", limit=60.0),

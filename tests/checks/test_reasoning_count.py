@@ -1,10 +1,7 @@
 import pytest
 
-from canary.checks.reasoning_count import ReasoningMeter
-from canary.core.stream import (
-    Relabelled,
-    VisibleDelta,
-)
+from canary.checks.reasoning_count import ReasoningMeter, ends_reasoning
+from canary.core.stream import ReasoningDelta, Relabelled, ToolCallDelta, VisibleDelta
 from canary.core.verdict import Status
 from tests.fakes.arms import say, think, usage
 
@@ -54,3 +51,59 @@ def test_blocks_without_counts_are_shared_out_with_a_margin():
     assert (meter.total().best, meter.longest_block().best) == (400, 300)
     assert meter.longest_block().low < meter.total().low * 0.75
     assert meter.longest_block().high <= meter.total().high
+
+
+def thought(text):
+    return ReasoningDelta(at=1.0, text=text, source="reasoning")
+
+
+def seen(text):
+    return VisibleDelta(at=2.0, text=text)
+
+
+COPIED = [thought("So, "), seen("So, "), thought("first"), seen("first"), thought(" this."), seen(" this.")]
+
+
+@pytest.mark.parametrize(
+    ("events", "blocks", "ended", "answer"),
+    [
+        pytest.param([thought("hm")], 1, False, 0, id="only reasoning"),
+        pytest.param([thought("hm"), seen("Yes.")], 1, True, 4, id="then an answer"),
+        pytest.param([thought("hm"), seen("\n")], 1, False, 0, id="white space is none"),
+        pytest.param([thought("hm"), ToolCallDelta(at=2.0, text="f")], 1, True, 0, id="a tool call ends it too"),
+        pytest.param([seen("Yes.")], 0, False, 4, id="no reasoning that could end"),
+        pytest.param([seen("hm"), Relabelled(at=2.0, tag="</think>")], 1, True, 0, id="only a closing mark"),
+        pytest.param(COPIED, 1, False, 0, id="reasoning that is repeated as visible text"),
+        pytest.param([*COPIED, seen("\n\n"), seen("Yes.")], 1, True, 4, id="and then an answer"),
+        pytest.param([*COPIED, seen("Yes."), thought("hm")], 2, True, 4, id="and then more reasoning"),
+        pytest.param([thought("So, "), seen("So")], 1, False, 0, id="a copy that lags behind"),
+        pytest.param([thought("So, "), seen("So it is.")], 1, True, 9, id="an answer with the same first word"),
+        pytest.param([thought("a b c"), seen("c")], 1, True, 1, id="an answer that repeats a later word"),
+    ],
+)
+def test_reasoning_ends_with_something_else(events, blocks, ended, answer):
+    meter = ReasoningMeter()
+    for event in events:
+        meter.feed(event)
+    assert (meter.blocks, meter.ended, meter.answer_chars) == (blocks, ended, answer)
+    assert ends_reasoning(events) is ended
+
+
+@pytest.mark.parametrize(
+    ("events", "apart"),
+    [
+        pytest.param([think(50, counted=False), usage(50, 150)], True, id="a hundred other tokens"),
+        pytest.param([think(50, counted=False), usage(50, 66)], False, id="hardly any"),
+        pytest.param([think(50, counted=False), usage(50)], False, id="no total"),
+        pytest.param([think(50, counted=False)], False, id="no report"),
+        pytest.param([think(50, counted=False), usage(None, 150)], False, id="no reasoning reported"),
+        pytest.param([think(300, counted=False), usage(50, 350)], False, id="a report that the text refutes"),
+        pytest.param([think(50, counted=False), usage(50, 150, text_tokens=100)], False, id="made up by a gateway"),
+        pytest.param([think(50), usage(50, 150), think(1)], False, id="and more reasoning since"),
+    ],
+)
+def test_usage_that_counts_other_tokens_than_reasoning(events, apart):
+    meter = ReasoningMeter()
+    for event in events:
+        meter.feed(event)
+    assert meter.counted_apart is apart

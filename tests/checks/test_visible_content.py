@@ -116,7 +116,6 @@ def test_table(given, expected):
         ({"max_tokens": True}, None),
         ({"max_tokens": "5"}, None),
         ({}, None),
-        ([], None),
     ],
 )
 def test_the_cap_of_a_request(request_body, cap):

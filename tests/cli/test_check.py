@@ -38,6 +38,11 @@ def test_the_example_holds(canary):
 
 
 @pytest.mark.usefixtures("environment")
+def test_the_config_may_be_named_as_in_every_other_command(canary):
+    assert canary("check", "-c", EXAMPLE).out == canary("check", EXAMPLE).out != ""
+
+
+@pytest.mark.usefixtures("environment")
 def test_timers_that_contradict_each_other_are_warnings(canary, tmp_path):
     text = EXAMPLE.read_text(encoding="utf-8").replace("keepalive: 15s ", "keepalive: 400s ")
     config = tmp_path / "canary.yaml"

@@ -14,15 +14,19 @@ from canary.cli.run import place_of, stamp
         pytest.param("127.0.0.1:9469", ("127.0.0.1", 9469), id="IPv4"),
         pytest.param("[::1]:0", ("::1", 0), id="IPv6"),
         pytest.param("localhost:80", ("localhost", 80), id="a name"),
+        pytest.param(":9469", ("", 9469), id="all of this machine's"),
     ],
 )
 def test_an_address(text, place):
     assert place_of(text) == place
 
 
-@pytest.mark.parametrize("text", ["", "9469", ":9469", "host:", "host:http", "host:70000", "host:-1", "host:\u0661"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "9469", "host:", "host:http", "host:70000", "host:-1", "host:\u0661", "[x]:1", "[::1:80", "a b:80", "a/b:80"],
+)
 def test_no_address(text):
-    with pytest.raises(UsageError, match="expected HOST:PORT, like "):
+    with pytest.raises(UsageError, match=r"--listen '.*' is not an address; write it like 127\.0\.0\.1:9469"):
         place_of(text)
 
 

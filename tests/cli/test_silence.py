@@ -9,7 +9,7 @@ import pytest
 
 from canary.cli.errors import UsageError
 from canary.cli.silence import matched
-from canary.cli.stored import the_one
+from canary.cli.stored import the_one, user_name
 from canary.cli.when import now
 from canary.core.finding import Severity
 from canary.core.route import Match, Silence
@@ -78,12 +78,17 @@ def test_the_author_is_who_typed_it(canary, store):
     assert [each["author"] for each in listed(canary, store)] == [getpass.getuser()]
 
 
-def test_a_user_without_a_name(canary, store, monkeypatch):
-    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("os.getuid", lambda: 2_000_000_001)  # as in a container that is told a number
-    add(canary, store, "--check", "answer", "--for", "1h")
-    assert [each["author"] for each in listed(canary, store)] == ["user 2000000001"]
+@pytest.mark.parametrize(
+    ("env", "uid", "name"),
+    [
+        pytest.param({"LOGNAME": "kim", "USER": "lee"}, 0, "kim", id="as the shell says it"),
+        pytest.param({"LOGNAME": "", "USER": "lee"}, 0, "lee", id="su"),
+        pytest.param({}, 0, "root", id="as the machine knows them"),
+        pytest.param({}, 2_000_000_001, "user 2000000001", id="a container that is told a number"),
+    ],
+)
+def test_who_typed_it(env, uid, name):
+    assert user_name(env, uid) == name
 
 
 def test_no_silence(canary, store):

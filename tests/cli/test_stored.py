@@ -1,12 +1,18 @@
 """The store, as the commands that look back find it."""
 
+import asyncio
 import sqlite3
+from contextlib import closing
 
 import pytest
 import yaml
 
 from canary.cli.errors import UsageError
 from canary.cli.stored import change, storage_of
+from canary.core.conclusion import Conclusion
+from canary.store import open_store
+from tests.fakes.stored import conclusion_of, incident_of
+from tests.fakes.stored_runs import storage_at
 
 LOOKING = [
     ["history"],
@@ -89,3 +95,20 @@ def test_our_own_bugs_are_not_called_a_users_fault(daemon_store):
 def test_a_store_error_is_a_sentence(tmp_path):
     with pytest.raises(UsageError, match=r"canary\.db"):
         change(storage_of(None, f"sqlite:///{tmp_path}/canary.db"), lambda _: None)
+
+
+def test_a_row_that_cannot_be_read_is_named_beside_what_can(canary, tmp_path):
+    path = tmp_path / "c.db"
+
+    async def made():
+        async with open_store(storage_at(path)) as store:
+            await store.save_conclusion(conclusion_of())
+            await store.save_conclusion(Conclusion(incidents=(incident_of("i2"),)))
+
+    asyncio.run(made())
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE incidents SET body = '{}' WHERE id = 'i2'")
+    said = canary("incidents", "--open")
+    assert (said.code, "incident i1" in said.out) == (0, True)
+    why = "a row of the database cannot be read: Incident without id"
+    assert said.err == f"canary: i2 of incidents is left out: {why}\n"

@@ -99,6 +99,13 @@ litellm_llm_api_time_to_first_token_metric_count{model="x"} 3.0
         pytest.param('vllm:num_requests_waiting{a="b} c"} 2', None, Page(waiting=2), id="a label with a brace"),
         pytest.param("vllm:num_requests_waiting NaN\nvllm:num_requests_running 1", None, Page(running=1), id="NaN"),
         pytest.param("vllm:num_requests_waiting +Inf", None, None, id="infinite"),
+        pytest.param(
+            'vllm:num_requests_waiting{engine="0"} 1e308\nvllm:num_requests_waiting{engine="1"} 1e308',
+            None,
+            None,
+            id="infinite in sum",
+        ),
+        pytest.param("vllm:num_requests_waiting -5\nvllm:num_requests_running 1", None, Page(running=1), id="negative"),
         pytest.param("vllm:time_to_first_token_seconds_sum 2", None, None, id="half a histogram"),
         pytest.param("vllm:num_requests_waiting\n", None, None, id="no value"),
         pytest.param('vllm:num_requests_waiting{a="b" 2\n', None, None, id="broken labels"),

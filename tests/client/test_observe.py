@@ -9,11 +9,11 @@ import pytest
 
 from canary.client.observe import observe
 from canary.client.target import Limits, Target
-from canary.core.observation import Completed, HttpRejected, StoppedByUs
+from canary.core.observation import Completed, Disconnected, HttpRejected, StoppedByUs
 from canary.core.stream import ReasoningDelta, ServerError, Terminator, VisibleDelta
 from canary.wire import WIRES
 from canary.wire.decode import decode
-from tests.fakes.llm_server import DONE, LAST_CHUNK, SSE_HEAD, LlmServer, chunk, delta, whole
+from tests.fakes.llm_server import DONE, LAST_CHUNK, SSE_HEAD, LlmServer, chunk, delta, head, whole
 
 STREAM = [
     (0, SSE_HEAD),
@@ -51,6 +51,26 @@ async def test_a_replay_of_the_exchange_is_the_same_observation():
         for stop in (None, lambda event: "seen" if isinstance(event, VisibleDelta) else None):
             seen = await ask(server.url, stop=stop)
             assert decode(seen.exchange) == seen
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        pytest.param({"set_cookie": "session=" + "x" * 60_000}, id="a long one"),
+        pytest.param({f"x_{number}": "y" for number in range(500)}, id="many"),
+    ],
+)
+async def test_headers_that_other_clients_take_are_no_fault(headers):
+    opening = head(content_type="text/event-stream", transfer_encoding="chunked", **headers)
+    async with LlmServer([(0, opening), *STREAM[1:]]) as server:
+        assert isinstance((await ask(server.url)).end, Completed)
+
+
+async def test_headers_without_an_end_are():
+    lines = b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 100_000
+    async with LlmServer([(0, lines)]) as server:
+        end = (await ask(server.url)).end
+    assert (type(end), "Too many headers" in end.detail) == (Disconnected, True)
 
 
 async def test_a_rejection_has_the_servers_message():

@@ -54,6 +54,14 @@ def estimate_of(*assignments: Assignment, prices: Prices | None = None):
             id="a cap",
         ),
         pytest.param(
+            ONLY_BUDGETS,
+            (replace(CAP, expect=Expectation.IGNORED),),
+            2,
+            Tokens(input=2 * IN + 200, output=CONTROL + TREATMENT + 4000),
+            Tokens(input=9 * IN, output=3 * 4000 + 3 * 2 * ROOM),
+            id="a cap that does nothing, and a short question",
+        ),
+        pytest.param(
             ASK,
             (CAP,),
             2,

@@ -2,12 +2,14 @@
 
 import asyncio
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from canary.core import metrics
 from canary.core.metrics import Skip
 from canary.core.observation import Interrupted
+from canary.core.route import Match, Silence
 from canary.core.run import CutShort
 from canary.core.service import OwnNetwork
 from canary.core.snapshot import Series
@@ -16,7 +18,7 @@ from canary.engine.due import Why
 from canary.engine.governor import Allowance, Cost
 from tests.daemon.conftest import ANSWER, EMPTY, THINKING, answering
 from tests.fakes.away import Away
-from tests.fakes.llm_server import LlmServer
+from tests.fakes.llm_server import LlmServer, chunk, sse
 
 
 def count(parts, metric, *labels):
@@ -107,6 +109,20 @@ async def test_a_first_failure_asks_for_another_run_at_once(planned, parts):
             assert [each.state for each in await daemon.store.incidents()] == ["firing"]
 
 
+async def test_a_silence_that_another_process_stored_holds_from_then_on(planned, parts, webhook):
+    """Whoever silences from a shell, and then breaks something on purpose, is not paged before we look again."""
+    async with LlmServer(answering(EMPTY)) as server:
+        plan = planned(hops=(("engine", server.url),), receivers=(webhook("http://127.0.0.1:9/"),)).plan()
+        async with parts(plan) as daemon:
+            now = daemon.running.clocks.wall()
+            until = now + timedelta(hours=1)
+            match = Match(pipeline="chat")
+            await daemon.store.add_silence(Silence(id="s", match=match, starts_at=now, ends_at=until, author="kim"))
+            await daemon.perform()
+            assert [each.state for each in daemon.running.publish().incidents] == ["firing"]
+            assert not daemon.running.dispatcher.waiting
+
+
 async def test_confirming_ends_even_if_it_is_asked_for_for_ever(planned, parts):
     async with LlmServer(answering(EMPTY)) as server:
         plan = planned(hops=(("engine", server.url),)).plan()
@@ -140,6 +156,7 @@ async def test_a_probe_over_its_limit_is_skipped_said_once_and_noted(planned, pa
             daemon.running.allowances = {"chat": allowance}
             await daemon.perform()
             daemon.running.spending.add("chat", 500, daemon.running.clocks.wall())
+            spent = daemon.running.spending.of("chat", daemon.running.clocks.wall())
             await daemon.perform(run_id="run2")
             await daemon.perform(run_id="run3")
             await daemon.perform(run_id="run4", why=Why.DEMAND)
@@ -147,22 +164,42 @@ async def test_a_probe_over_its_limit_is_skipped_said_once_and_noted(planned, pa
     assert [run.id for run in daemon.runs] == ["run1", "run4"]
     assert count(daemon, metrics.RUNS_SKIPPED, "chat", "one", Skip.BUDGET) == 2
     assert ready.problems == ()
-    assert ready.notes[0].startswith("chat: one is kept back, since 500 of 1,000 tokens a day are used")
+    assert ready.notes[0].startswith(f"chat: one is kept back, since {spent} of 1,000 tokens a day are used")
 
 
 async def test_every_arm_counts_as_spent_and_is_remembered_after_a_restart(planned, parts):
-    said = [*ANSWER[:3], (0.0, ANSWER[3][1])]
+    usage = {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}
+    said = [*ANSWER[:3], (0.0, chunk(sse({"choices": [], "usage": usage}))), ANSWER[3]]
     async with LlmServer(answering(said)) as server:
-        plan = planned(hops=(("engine", server.url),), pipeline={"tokens_per_day": 1000}).plan()
+        plan = planned(hops=(("engine", server.url),), pipeline={"tokens_per_day": 100_000}).plan()
         async with parts(plan) as daemon:
             await daemon.perform()
             now = daemon.running.clocks.wall()
             spent = daemon.running.spending.of("chat", now)
         async with parts(plan) as again:
             assert again.running.spending.of("chat", now) == spent
-    assert spent == sum(
-        value for series, value in daemon.running.known.tally.counters.items() if series.metric == metrics.TOKENS
+    requests = [request for request in server.requests if request.method == "POST"]
+    assert (
+        spent
+        == 9 * len(requests)
+        == sum(
+            value for series, value in daemon.running.known.tally.counters.items() if series.metric == metrics.TOKENS
+        )
     )
+
+
+async def test_what_nobody_reports_is_estimated_before_and_after_a_restart(planned, parts):
+    """A hop that says nothing of tokens would never reach its limit by what it was asked."""
+    async with LlmServer(answering(ANSWER)) as server:
+        plan = planned(hops=(("engine", server.url),), pipeline={"tokens_per_day": 100_000}).plan()
+        async with parts(plan) as daemon:
+            await daemon.perform()
+            now = daemon.running.clocks.wall()
+            spent = daemon.running.spending.of("chat", now)
+            shown = daemon.running.known.tally.counters
+        async with parts(plan) as again:
+            assert again.running.spending.of("chat", now) == spent
+    assert spent > sum(value for series, value in shown.items() if series.metric == metrics.TOKENS)
 
 
 async def test_with_a_dead_store_the_run_goes_on_and_is_kept(planned, parts):
@@ -195,3 +232,36 @@ async def test_a_probe_that_a_reload_took_away_meanwhile_is_not_run(planned, par
     ):
         assert await daemon.perform(probe="gone") is None
     assert (daemon.runs, server.requests) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("changed", "state"),
+    [
+        pytest.param(lambda pipeline: pipeline, ["firing"], id="the same"),
+        pytest.param(lambda pipeline: replace(pipeline, assignments=pipeline.assignments[1:]), [], id="no such probe"),
+        pytest.param(lambda pipeline: replace(pipeline, hops=pipeline.hops[:1]), [], id="no such hop"),
+        pytest.param(lambda pipeline: replace(pipeline, name="other"), [], id="no such pipeline"),
+    ],
+)
+async def test_nothing_follows_from_a_run_of_a_config_that_is_no_more(planned, parts, webhook, changed, state):
+    """It would open what nothing asks for: an incident without an end, and a page."""
+    asked, answer = asyncio.Event(), asyncio.Event()
+    refusal = [(answer, b"HTTP/1.1 500 Oops\r\ncontent-length: 0\r\n\r\n")]
+
+    def script(_):
+        asked.set()
+        return refusal
+
+    async with LlmServer(script) as server:
+        hops = (("agent", f"{server.url}?agent"), ("engine", server.url))
+        plan = planned(hops=hops, probes=("one", "two"), receivers=(webhook("http://127.0.0.1:9/"),)).plan()
+        async with parts(plan) as daemon:
+            run = asyncio.create_task(daemon.perform())
+            async with asyncio.timeout(20):
+                await asked.wait()
+            await daemon.running.follow(replace(plan, pipelines=(changed(plan.pipelines[0]),)), {})
+            answer.set()
+            assert await run is None
+            assert [each.state for each in daemon.running.publish().incidents] == state
+            assert len(daemon.running.dispatcher.waiting) == len(state)
+            assert await daemon.store.run("run1") is not None

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from canary.core.kept import Delivered
-from canary.engine.running import unheard_by
+from canary.engine.recall import unheard_by
 from tests.daemon.conftest import EMPTY, answering
 from tests.fakes.llm_server import LlmServer, whole
 from tests.fakes.stored import NOON, notification_of

@@ -1,13 +1,14 @@
 """What becomes of runs, conclusions and marks while the store is away. Over a real SQLite."""
 
 import asyncio
+from functools import partial
 
 import pytest
 
 from canary.core.conclusion import Conclusion
 from canary.core.notification import Sent
 from canary.engine.archive import Archive, Entry, Mark
-from canary.store import StoreError, StoreTrouble
+from canary.store import PASSING, CodecError, StoreError, StoreTrouble
 from tests.fakes.stored import NOON, NOTHING, after, conclusion_of, notification_of, run_of
 
 
@@ -182,3 +183,95 @@ async def test_whoever_is_cancelled_waits_for_the_end_of_the_transaction(archive
     with pytest.raises(asyncio.CancelledError):
         await asking
     assert ended == ["committed"]
+
+
+class Recall:
+    """What the store knew: `follows` from it; each call is one reading."""
+
+    def __init__(self, store, *follows):
+        self.store, self.follows, self.times = store, follows, 0
+
+    async def __call__(self):
+        await self.store.incidents()
+        self.times += 1
+        return self.follows
+
+
+async def test_a_store_that_is_there_is_read_at_once(archive, store):
+    recall = Recall(store, conclusion_of("run0"))
+    await archive.begin(recall)
+    assert (recall.times, archive.trouble) == (1, None)
+    assert len(await store.incidents()) == 1, "what follows is stored"
+    assert "save_conclusion" in store.calls
+
+
+@pytest.mark.parametrize("trouble", sorted(PASSING))
+async def test_a_store_that_is_away_at_the_start_is_read_when_it_comes_and_once(archive, store, said, trouble):
+    recall = Recall(store, Conclusion(notifications=(notification_of("n9", page_id="p9"),)))
+    store.away = trouble.value
+    await archive.begin(recall)
+    assert said == [f"the database is {trouble.value}"]
+    await archive.save(entry(1, conclusion_of("run1")))
+    assert not await archive.catch_up()
+    assert (recall.times, archive.unsaved()) == (0, {"n1"})
+    store.away = None
+    assert await archive.catch_up()
+    assert (recall.times, said[1:]) == (1, [None])
+    assert [row.notification.id for row in await store.due(NOON, 10)] == ["n1", "n9"]
+    store.away = trouble.value
+    await archive.save(entry(2))
+    store.away = None
+    assert await archive.catch_up()
+    assert recall.times == 1
+    assert await ids(store) == ["run1", "run2"]
+
+
+@pytest.mark.parametrize("trouble", sorted(set(StoreTrouble) - PASSING))
+async def test_what_waiting_does_not_mend_is_no_start(archive, store, said, trouble):
+    store.away = trouble.value
+    with pytest.raises(StoreError, match=f"the database is {trouble.value}"):
+        await archive.begin(Recall(store))
+    assert said == []
+
+
+async def test_a_late_store_that_is_another_ones_is_refused_and_any_other_is_waited_for(archive, store):
+    refusals = []
+    archive.refused = refusals.append
+    store.away = "unreachable"
+    await archive.begin(Recall(store))
+    for trouble, refused in (("refused", []), ("too_new", []), ("taken", [StoreTrouble.TAKEN])):
+        store.away = trouble
+        assert not await archive.catch_up()
+        assert [error.kind for error in refusals] == refused
+        assert archive.trouble is not None
+
+
+async def test_a_store_that_dies_while_it_is_first_read_is_read_again(archive, store):
+    recall = Recall(store)
+    store.away, store.reads = "unreachable", False
+    await archive.begin(recall)
+    store.away = None
+    store.dies_at = "incidents"
+    assert not await archive.catch_up()
+    store.dies_at = None
+    assert await archive.catch_up()
+    assert recall.times == 1
+
+
+async def test_whoever_asks_hears_why_there_is_no_answer(archive, store):
+    assert await archive.answered(store.queue_depth) == 0
+    assert await archive.answered(partial(store.end_silence, "none", NOON)) is None, "an answer, too"
+    store.away = "unreachable"
+    for _ in range(2):
+        with pytest.raises(StoreError, match="the database is unreachable"):
+            await archive.answered(store.queue_depth)
+    assert store.calls.count("queue_depth") == 2, "who is known to be away is not asked"
+
+
+async def test_a_row_that_cannot_be_read_is_no_store_that_is_away(archive, store, said):
+    await archive.save(entry(1, conclusion_of("run1")))
+    async with store.real.database.writing() as connection:
+        await connection.exec_driver_sql("UPDATE pages SET body = '{}'")
+    with pytest.raises(CodecError):
+        await archive.answered(partial(store.case, "p1"))
+    assert (said, archive.trouble) == ([], None)

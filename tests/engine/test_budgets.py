@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import pytest
 
+from canary.checks.budget_stop import AnsweredRule
 from canary.core.observation import StoppedByUs
 from canary.core.spec import Assignment, BudgetTest, Expectation, Hop, Pipeline
 from canary.core.stream import ReasoningDelta, VisibleDelta
 from canary.core.verdict import Status
 from canary.demo.generation import Model
 from canary.demo.pipeline import WIDE, demo_pipeline
-from canary.engine.budgets import AnsweredRule, all_of, first_of
+from canary.engine.arms import all_of, first_of
 from canary.engine.run import run_probe
 from canary.engine.visit import Started
 from canary.prompts.compose import compose
@@ -96,6 +97,74 @@ async def test_one_control_serves_all_parameters():
         "extra_body.thinking_token_budget=32",
     ]
     assert told.run.findings == ()
+
+
+async def test_what_is_expected_to_be_honoured_is_asked_first():
+    """Its first words show that the hop tells answers from reasoning: the other is stopped once it is past its cap."""
+    async with demo() as running:
+        told = await prove(hops_of(running, "engine"), IGNORED_CAP, CAP)
+        tokens = await settled(running.load)
+    assert [variant for _, variant in told.asked] == ["control", "thinking_token_budget=32", "thinking_budget=32"]
+    assert tokens <= CONTROL_STOPS_AT + 32 + 40 + TREATMENT_STOPS_AT + 3 * SLACK
+
+
+async def test_where_no_answer_shows_that_reasoning_ends_a_short_question_does():
+    async with demo({"engine": ("ignore_budget",)}, model=replace(LONG, reasoning_tokens=400)) as running:
+        told = await prove(hops_of(running, "engine"), CAP, IGNORED_CAP, NESTED_CAP)
+    assert [variant for _, variant in told.asked] == [
+        "control",
+        "thinking_token_budget=32",
+        "short question",
+        "thinking_budget=32",
+        "extra_body.thinking_token_budget=32",
+    ]
+    assert told.verdict("thinking_token_budget=32") == (Status.FAIL, "ignored")
+    assert told.verdict("thinking_budget=32") == (Status.PASS, "ignored")
+    ends = [told.result("engine", variant).measurement for _, variant in told.asked if "=" in variant]
+    assert [end.finish_reason for end in ends] == ["length", None, None]  # its little room; stopped; stopped
+
+
+@pytest.mark.parametrize(
+    ("short", "expected"),
+    [
+        pytest.param(60, (Status.FAIL, "ignored"), id="it thinks, and then answers"),
+        pytest.param(5000, (Status.UNKNOWN, "inconclusive"), id="it never gets to an answer"),
+        pytest.param(0, (Status.UNKNOWN, "inconclusive"), id="it does not think, so its answer shows nothing"),
+        pytest.param(None, (Status.UNKNOWN, "inconclusive"), id="it is refused"),
+    ],
+)
+async def test_the_short_question_decides(short, expected):
+    def tokens(body, _number):
+        return short if "91" in body["messages"][-1]["content"] else 5000
+
+    async with LlmServer(thinker(tokens, room=True)) as server:
+        told = await prove([Hop(name="engine", url=server.url, model="fake")], CAP, IGNORED_CAP)
+    assert [variant for _, variant in told.asked].count("short question") == 1
+    assert told.verdict("thinking_token_budget=32") == expected
+
+
+@pytest.mark.parametrize("answer_tokens", [100, 900], ids=["a short answer", "an answer longer than its room"])
+@pytest.mark.parametrize("fault_at", ["engine", "gateway"])
+async def test_an_answer_among_the_reasoning_is_no_reasoning(fault_at, answer_tokens):
+    """The cap acts, and so says nothing else; that nothing is visible is the finding, where it could have been."""
+    model = replace(LONG, reasoning_tokens=400, answer_tokens=answer_tokens)
+    async with demo({fault_at: ("all_in_reasoning",)}, model=model) as running:
+        told = await prove(hops_of(running, "gateway", "engine"), CAP, IGNORED_CAP)
+    for variant in ("thinking_token_budget=32", "thinking_budget=32"):
+        assert told.verdict(variant, fault_at) == (Status.UNKNOWN, "inconclusive")
+        why = told.message(variant, fault_at)
+        assert "may stand among the reasoning" in why or "before its reasoning had ended" in why
+    assert {verdict.check for verdict in told.result(fault_at, "thinking_budget=32").verdicts} == {"budget"}
+    findings = [(finding.check, finding.reason, finding.origin) for finding in told.run.findings]
+    assert findings == ([("visible_content", "all_in_reasoning", fault_at)] if answer_tokens == 100 else [])
+
+
+async def test_reasoning_that_is_repeated_as_visible_text_is_no_answer():
+    faults = {"engine": ("copy_reasoning",)}
+    async with demo(faults, model=replace(LONG, reasoning_tokens=400)) as running:
+        told = await prove(hops_of(running, "engine"), CAP, IGNORED_CAP)
+    assert told.verdict("thinking_token_budget=32") == (Status.PASS, "honoured")
+    assert told.verdict("thinking_budget=32") == (Status.PASS, "ignored")
 
 
 async def test_a_control_that_other_checks_need_is_not_stopped():

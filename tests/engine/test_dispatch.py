@@ -271,6 +271,18 @@ async def test_the_loop_wakes_when_something_is_decided(receivers, time):
     assert receivers.names == ["n1"]
 
 
+async def test_what_waits_is_tried_at_once_after_a_reload(receivers, time):
+    """It may have been the config that was wrong."""
+    await receivers.decide(told("n1", time), told("n2", time, page="p2"))
+    receivers.answers["slack"] = [RetryLater(why="the host's name is not known", after_s=600.0)]
+    for _ in range(2):
+        await receivers.dispatcher.flush()
+    assert receivers.names == []
+    receivers.dispatcher.hurry()
+    await receivers.dispatcher.flush()
+    assert sorted(receivers.names) == ["n1", "n2"]
+
+
 async def test_what_waits_and_for_how_long(receivers, time):
     await receivers.decide(told("n1", time))
     assert not receivers.dispatcher.struggles
@@ -290,9 +302,21 @@ def test_delays_double_to_a_limit_with_a_jitter_of_their_own(name):
     assert delay_s(name, 10_000) <= LONGEST_DELAY_S * 1.25
 
 
-@pytest.mark.parametrize(("wish_s", "least", "most"), [(30.0, 30.0, 32.0), (1e6, 3600.0, 3602.0), (0.0, 0.5, 2.0)])
-def test_what_a_receiver_asks_for_is_kept_to_within_reason(wish_s, least, most):
-    assert least <= delay_s("n1", 1, wish_s) <= most
+@pytest.mark.parametrize(
+    ("wish_s", "attempts", "least", "most"),
+    [
+        pytest.param(30.0, 1, 30.0, 32.0, id="as asked"),
+        pytest.param(30.0, 3, 30.0, 32.0, id="as asked again"),
+        pytest.param(30.0, 8, 127.0, 129.0, id="it keeps on refusing"),
+        pytest.param(1e9, 1, 900.0, 902.0, id="thirty years"),
+        pytest.param(float("inf"), 1, 900.0, 902.0, id="for ever"),
+        pytest.param(0.0, 1, 0.5, 2.0, id="at once"),
+        pytest.param(0.0, 5, 15.0, 17.0, id="at once, it says each time"),
+        pytest.param(0.0, 10_000, 900.0, 902.0, id="at once, it says for a day"),
+    ],
+)
+def test_what_a_receiver_asks_for_is_kept_to_within_reason(wish_s, attempts, least, most):
+    assert least <= delay_s("n1", attempts, wish_s) <= most
 
 
 async def test_a_receiver_that_hangs_holds_up_nobody_else(archive, time):

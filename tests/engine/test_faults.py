@@ -166,14 +166,10 @@ IN_A_BUDGET_RUN = {
     "merge_tags": "reasoning_leak tags_in_content",
     "leak": "reasoning_leak tags_in_content",
     "stray_closer": "reasoning_leak stray_closer",
-    "strip_reasoning": "streaming reasoning_stripped",
-    "rename_reasoning": "streaming reasoning_stripped",
-    "buffer": "streaming buffered",
     "auth": "reachable auth",
     "html_502": "reachable server_error",
     "down": "reachable no_response",
     "hang": "reachable deadline",
-    "all_in_reasoning": "budget ignored",  # the field goes on past the budget; the other probe knows with what
 }
 BUDGET_RUNS = [
     fault
@@ -182,6 +178,28 @@ BUDGET_RUNS = [
     and fault not in BUDGET_FAULTS
     and fault != "canned_answer"  # a cache is told by its speed, and a control that is stopped early is fast too
 ]
+
+
+# What a hop that honours one cap and ignores another says of them where it has another fault.
+BOTH_TOLD = ["PASS honoured", "PASS ignored"]
+NOT_TOLD = ["UNKNOWN inconclusive"] * 2
+SAYS_OF_CAPS = {
+    "all_in_reasoning": NOT_TOLD,  # however long the field: the answer may be in it
+    # It gave nothing to judge.
+    "freeze": NOT_TOLD,
+    "down": ["UNKNOWN no_response"] * 2,
+    "hang": NOT_TOLD,
+    "too_many_requests": NOT_TOLD,
+    "auth": NOT_TOLD,
+    "html_502": NOT_TOLD,
+}
+OF_A_BUDGET_FAULT = {
+    "drop_parameter": ["FAIL ignored", "PASS ignored"],
+    "rename_parameter": ["FAIL ignored", "PASS ignored"],
+    "ignore_budget": ["FAIL ignored", "PASS ignored"],
+    "clamp_budget": ["FAIL ignored", "PASS ignored"],  # stopped long before the value that it was raised to
+    "reject_late": ["FAIL rejected", "PASS ignored"],
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,6 +296,38 @@ def test_a_rate_limit_is_unknown_and_not_a_failure(runs, hop, asked):
 def test_a_budget_run_invents_nothing_of_other_faults(runs, fault, asked):
     found_here = [(f"{finding.check} {finding.reason}", finding.origin) for finding in runs[asked].findings]
     assert found_here == ([(IN_A_BUDGET_RUN[fault], GATEWAY)] if fault in IN_A_BUDGET_RUN else [])
+
+
+def said_of_caps(run, hop):
+    return [
+        f"{verdict.status} {verdict.reason}"
+        for result in run.results
+        for verdict in result.verdicts
+        if (result.hop, verdict.check) == (hop, "budget")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fault", "asked"),
+    [pytest.param(fault, asked_for(f"{fault}@gateway", budgets=True), id=fault) for fault in BUDGET_RUNS],
+)
+def test_another_fault_hides_or_fakes_no_budget(runs, fault, asked):
+    assert said_of_caps(runs[asked], GATEWAY) == SAYS_OF_CAPS.get(fault, BOTH_TOLD)
+
+
+@pytest.mark.parametrize(
+    ("fault", "hop", "asked"),
+    [
+        pytest.param(fault, hop, asked_for(f"{fault}@{hop}"), id=f"{fault}@{hop}")
+        for fault, hop in CELLS
+        if fault in BUDGET_FAULTS
+    ],
+)
+def test_a_budget_fault_is_called_by_its_name_at_each_hop_that_it_reaches(runs, fault, hop, asked):
+    at = HOPS.index(hop)
+    for each in HOPS:
+        expected = OF_A_BUDGET_FAULT[fault] if HOPS.index(each) <= at else BOTH_TOLD
+        assert said_of_caps(runs[asked], each) == expected
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from canary.core.secret import Secret
 from canary.core.spec import Hop, Probe, QuestionTemplate
-from canary.engine.request import body_of, target_of
+from canary.engine.request import body_of, most_bytes, target_of
 from canary.prompts.compose import Composed
 
 ASK = Probe(name="ask", summary="", questions=(QuestionTemplate(text="Why?"),), max_tokens=99)
@@ -78,3 +78,17 @@ def test_how_to_get_there_is_the_hops():
 def test_a_hop_without_url_cannot_be_asked():
     with pytest.raises(ValueError, match="ui has no url"):
         target_of(Hop(name="ui"), ASK, run_id="r1")
+
+
+@pytest.mark.parametrize(
+    ("body", "bytes_"),
+    [
+        pytest.param({"max_tokens": 16}, 16 * 2**20, id="a short answer, and reasoning that nobody counts"),
+        pytest.param({"max_tokens": 16384}, 32 * 2**20, id="a long one"),
+        pytest.param({"max_tokens": 32, "max_completion_tokens": 16384}, 32 * 2**20, id="the name that wins"),
+        pytest.param({"max_tokens": 10**9}, 64 * 2**20, id="memory has a bound"),
+        pytest.param({}, 64 * 2**20, id="no cap"),
+    ],
+)
+def test_how_long_an_answer_may_become(body, bytes_):
+    assert most_bytes(body) == bytes_

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canary.alerting.calendar import trigger_of
+from canary.alerting.calendar import times_of
 from canary.core.schedule import Cron, Every
-from canary.engine.rhythm import FIRST_WITHIN_S, OVERDUE_WITHIN_S, CronTimes, Rhythm, first_beat_s
+from canary.engine.rhythm import FIRST_WITHIN_S, OVERDUE_WITHIN_S, SPREAD_OVER_S, CronTimes, Rhythm, first_beat_s
 
 MINUTE = Every(seconds=60.0)
 
@@ -73,6 +73,14 @@ def test_the_first_beat(age_s, opens, within):
     assert within[0] <= min(beats) <= max(beats) <= within[1]
 
 
+@pytest.mark.parametrize("age_s", [None, -500.0], ids=["never ran", "ran in the future"])
+def test_a_rare_probe_does_not_wait_for_its_place_in_the_day(age_s):
+    """Or it would never come where the daemon is started anew each morning."""
+    daily = Every(seconds=86_400.0)
+    beats = [first_beat_s(f"p\tprobe {n}", daily, age_s=age_s, opens=False) for n in range(200)]
+    assert SPREAD_OVER_S / 2 < max(beats) <= SPREAD_OVER_S
+
+
 def test_first_beats_are_spread_evenly_over_the_interval():
     beats = [first_beat_s(f"p\tprobe {n}", MINUTE, age_s=None, opens=False) for n in range(600)]
     tenths = [sum(low <= beat < low + 6 for beat in beats) for low in range(0, 60, 6)]
@@ -82,7 +90,7 @@ def test_first_beats_are_spread_evenly_over_the_interval():
 
 @pytest.mark.parametrize("jitter_s", [0.0, 40.0, 90.0])
 def test_cron_times_come_each_once_however_often_one_asks(jitter_s):
-    times = CronTimes(name="p\tq", trigger=trigger_of(Cron(expression="* * * * *")), jitter_s=jitter_s)
+    times = CronTimes(name="p\tq", times=times_of(Cron(expression="* * * * *")), jitter_s=jitter_s)
     now = datetime(2026, 3, 2, 12, 0, 30, tzinfo=UTC)
     seen = []
     for _ in range(50):
@@ -97,7 +105,7 @@ def test_cron_in_a_zone_whose_clocks_are_put_back_is_due_at_both_of_the_equal_ho
     """An extra probe once a year is better than a missing one."""
     times = CronTimes(
         name="p\tq",
-        trigger=trigger_of(Cron(expression="30 2 * * *", timezone="Europe/Berlin")),
+        times=times_of(Cron(expression="30 2 * * *", timezone="Europe/Berlin")),
         jitter_s=0.0,
     )
     now, seen = datetime(2026, 10, 24, 0, tzinfo=UTC), []

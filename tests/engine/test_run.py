@@ -106,6 +106,20 @@ async def test_a_hop_that_fails_does_not_stop_the_others(unused_tcp_port, parall
     assert (finding.check, finding.origin, finding.edge) == ("reachable", "dead", ("dead", "engine"))
 
 
+async def test_where_the_engine_hangs_the_others_are_waited_for_together():
+    """Or a run of a long pipeline outlasts its interval, and the page comes after a deadline for each hop."""
+    steps = []
+    async with LlmServer(lambda _: [(asyncio.Event(), b"")]) as server:
+        hops = tuple(Hop(name=name, url=server.url, model="fake") for name in ("ui", "agent", "gateway", "engine"))
+        run = await run_probe(Pipeline(name="p", hops=hops), replace(ASK, deadline_s=0.3), occasion(watch=steps.append))
+    started = [isinstance(step, Started) for step in steps]
+    assert started == [True, False, True, True, True, False, False, False]
+    assert [result.hop for result in run.results] == ["engine", "gateway", "agent", "ui"]
+    (finding,) = run.findings
+    assert (finding.check, finding.reason, finding.origin) == ("reachable", "deadline", "engine")
+    assert finding.affected == ("gateway", "agent", "ui")
+
+
 @pytest.mark.parametrize("seed", [SEED, SEED + 1, SEED + 2])
 async def test_all_hops_get_the_same_question_under_nonces_of_their_own(seed):
     async with LlmServer(answering) as server:

@@ -193,6 +193,31 @@ async def test_a_cron_run_that_the_clock_jumped_over_is_missed_and_counted():
     assert rung.dues == []
 
 
+@pytest.mark.parametrize(
+    ("late_s", "missed"),
+    [(0.0, 0), (0.4, 0), (20.0, 0), (290.0, 4), (20 * 60.0, 20)],
+    ids=["in time", "a moment late", "within its minute", "five minutes", "for longer than a run may be late"],
+)
+async def test_every_cron_run_that_went_by_is_counted(rung, time, late_s, missed):
+    """`missed`: beside the one that rings."""
+    rung.timetable.follow(plan_of(a_x=Cron(expression="* * * * *")))
+    rung.timetable.start()
+    due = rung.timetable.next_runs()["a", "x"]
+    time.go((due - time.wall).total_seconds() + late_s)
+    await rung.ring(("a", "x"))
+    assert len(rung.dues) == 1
+    assert [times for _, _, times in rung.skips] == ([missed] if missed else [])
+    assert 0 < (rung.timetable.next_runs()["a", "x"] - time.wall).total_seconds() <= 60
+
+
+async def test_a_cron_time_that_only_the_wall_clock_went_by_was_not_missed(rung, time):
+    rung.timetable.follow(plan_of(a_x=Cron(expression="*/5 * * * *")))
+    rung.timetable.start()
+    time.set_wall(HOUR)
+    await rung.ring(("a", "x"))
+    assert rung.skips == []
+
+
 async def test_a_reload_leaves_what_did_not_change_and_nothing_starts_twice(rung, time):
     rung.timetable.follow(plan_of(a_x=Every(seconds=HOUR), a_y=Every(seconds=HOUR), b_x=Every(seconds=HOUR)))
     rung.timetable.start()

@@ -18,10 +18,11 @@ HEAVY = Probe(name="heavy", summary="", questions=(QuestionTemplate(text="?"),))
 BUDGET = BudgetTest(parameter="thinking_token_budget", tokens=64)
 
 
-def plan_of(*, hops=("litellm", "vllm"), budgets=(), name="chat"):
+def plan_of(*, hops=("litellm", "vllm"), unasked=(), budgets=(), name="chat"):
+    """`unasked`: hops that are not probed."""
     pipeline = Pipeline(
         name=name,
-        hops=tuple(Hop(name=hop, url=f"http://{hop}/") for hop in hops),
+        hops=(*(Hop(name=hop) for hop in unasked), *(Hop(name=hop, url=f"http://{hop}/") for hop in hops)),
         assignments=(Assignment(probe=HEAVY, budgets=budgets),),
     )
     return Plan(pipelines=(pipeline,))
@@ -73,6 +74,7 @@ def test_what_a_probe_asks_no_more_is_shown_no_more(known):
 def test_a_run_that_outlived_its_pipeline_leaves_nothing(known):
     known.follow(plan_of(name="other"))
     known.learn(run_of("r1"))
+    known.learn(run_of("r2", hops=(), cut_short=CutShort.BUG))  # before anything was seen
     assert known.latest == {}
     assert not any(known.tally.counters.values()), "all at zero"
 
@@ -82,6 +84,9 @@ def test_a_run_that_outlived_its_pipeline_leaves_nothing(known):
     [
         pytest.param(plan_of(), {"vllm", "litellm"}, {"vllm", "litellm"}, id="the same"),
         pytest.param(plan_of(hops=("vllm",)), {"vllm"}, {"vllm"}, id="a hop is gone"),
+        pytest.param(
+            plan_of(unasked=("litellm",), hops=("vllm",)), {"vllm"}, {"vllm"}, id="a hop is not probed any more"
+        ),
         pytest.param(plan_of(name="other"), set(), set(), id="the pipeline is gone"),
         pytest.param(plan_of(budgets=(BUDGET,)), {"vllm", "litellm"}, set(), id="other forms of the request"),
     ],
@@ -121,7 +126,15 @@ def test_a_restart_remembers_the_last_runs_but_not_of_what_is_gone(known):
     latest = tuple(known.latest.values())
     gone = replace(latest[0], probe="old", at=NOON + timedelta(days=1))
     again = Known(plan=plan_of(), started_at=NOON)
-    again.recall((incident_of(),), (page_of(),), (*latest, gone))
+    again.hold((incident_of(),), (page_of(),))
+    again.show((*latest, gone))
     assert again.last_runs == {("chat", "heavy"): NOON}
     assert len(again.latest) == len(latest)
     assert (set(again.incidents), set(again.pages)) == ({"i1"}, {"p1"})
+
+
+def test_a_store_that_comes_late_does_not_show_what_is_older(known):
+    known.learn(run_of("r1"))
+    before = [replace(each, run_id="r0") for each in known.latest.values()]
+    known.show(before)
+    assert {each.run_id for each in known.latest.values()} == {"r1"}

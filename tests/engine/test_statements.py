@@ -6,6 +6,7 @@ import pytest
 
 from canary.core.spec import Pipeline, Plan
 from canary.core.status import Level
+from canary.engine.archive import Archive
 from canary.engine.state import Known
 from canary.engine.statements import READ_EVERY_S, Statements
 from canary.web.actions import Done, Refusal, Refused, Word
@@ -17,7 +18,7 @@ from tests.fakes.stored import conclusion_of, run_of
 async def said(store, time):
     known = Known(plan=Plan(pipelines=(Pipeline(name="chat", hops=()),)), started_at=START)
     await store.save_run(run_of("r1", START), conclusion_of(), quiet=True)
-    return Statements(known=known, store=store, clocks=time.clocks)
+    return Statements(known=known, archive=Archive(store=store), clocks=time.clocks)
 
 
 def word(**more):

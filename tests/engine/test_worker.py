@@ -40,12 +40,12 @@ class Runs:
 
     def __init__(self, urls=None, most=4):
         self.started, self.ended, self.skips, self.failures = [], [], [], []
-        self.ends = {}
+        self.urls, self.ends = urls or {}, {}
         self.moved = asyncio.Condition()
         self.again = {}
         self.worker = Worker(
             perform=self._perform,
-            urls=lambda key: frozenset((urls or {}).get(key[1], key[1])),
+            urls=lambda key: frozenset(self.urls.get(key[1], key[1])),
             skipped=lambda key, why, times: self.skips.append((key[1], why, times)),
             failed=lambda due, error: self.failures.append((due.key[1], type(error))),
             most=most,
@@ -84,6 +84,23 @@ async def test_one_after_another_where_they_share_a_url_and_in_their_order():
         runs.ends["b"].set_result(None)
         runs.ends["c"].set_result(None)
     assert runs.skips == []
+
+
+async def test_a_reload_may_change_what_one_that_waits_will_ask():
+    runs = Runs(urls={"a": "1", "b": "1", "c": "2"})
+    async with asyncio.TaskGroup() as group:
+        runs.worker.use(group)
+        for name in "abc":
+            runs.worker.take(due(name))
+        await runs.until(started=["a", "c"])
+        runs.urls["b"] = "2"
+        _, first = runs.worker.running["p", "a"]
+        runs.ends["a"].set_result(None)
+        await first
+        assert set(runs.worker.running) == {("p", "c")}, "not beside the one that asks the same now"
+        runs.ends["c"].set_result(None)
+        await runs.until(started=["a", "c", "b"])
+        runs.ends["b"].set_result(None)
 
 
 async def test_what_runs_or_waits_already_is_an_overlap():

@@ -38,7 +38,11 @@ KEPT = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """Medians of one pipeline; `slower` and `thinks` are what a regression multiplies, `lag_s` what a gateway adds."""
+    """Medians of one pipeline; `slower` and `thinks` are what a regression multiplies, `lag_s` what a gateway adds.
+
+    What is usual all the same: each `day` and `week` has its busy hours, `drift` is the share by which all is slower
+    each day, and `replicas` by how much one half of the requests is slower than the other.
+    """
 
     prefill_s: float = 0.4
     tokens_per_s: float = 60.0
@@ -50,6 +54,9 @@ class Machine:
     lag_s: float = 0.0
     outliers: float = 0.005
     day: float = 0.3  # how much slower the busiest hour is than the mean
+    week: float = 0.0  # how much slower than the mean a working day is, and quicker the others
+    drift: float = 0.0
+    replicas: float = 1.0
 
 
 def noisy(rng, middle, sigma):
@@ -61,12 +68,15 @@ def observation(rng, hop, machine, now):
     hour = now.hour + now.minute / 60
     load = 1 + machine.day * math.sin((hour - 8) / 24 * math.tau)
     stall = rng.uniform(3, 10) if rng.random() < machine.outliers else 1.0
-    speed = noisy(rng, machine.tokens_per_s, 0.06) / (machine.slower * (1 + (load - 1) / 3) * stall)
+    slower = machine.slower * (1 + machine.week * (1 if now.weekday() < 5 else -1))
+    slower *= (1 + machine.drift) ** ((now - START) / timedelta(days=1))
+    slower *= machine.replicas if machine.replicas != 1.0 and rng.random() < 0.5 else 1.0
+    speed = noisy(rng, machine.tokens_per_s, 0.06) / (slower * (1 + (load - 1) / 3) * stall)
     reasoning = max(1, round(noisy(rng, machine.reasoning * machine.thinks, 0.15)))
     answer = max(1, round(noisy(rng, machine.answer, 0.15)))
     hidden = hop in ("agent", "edge")
     added = 0.01 + (machine.lag_s if hop != "engine" else 0.0)
-    first = noisy(rng, machine.prefill_s * machine.slower * load, 0.25) * stall + added
+    first = noisy(rng, machine.prefill_s * slower * load, 0.25) * stall + added
     thought = first + reasoning / speed
     end = thought + answer / speed
     text = "abcd"

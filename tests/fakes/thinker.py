@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.fakes.llm_server import DONE, LAST_CHUNK, SSE_HEAD, Request, Step, chunk, delta, sse, whole
 
+_ANSWER = 20  # tokens
 NOT_FOUND = [(0.0, whole(b"{}", 404, content_type="application/json"))]
 
 
@@ -13,11 +14,12 @@ NOT_FOUND = [(0.0, whole(b"{}", 404, content_type="application/json"))]
 class Thinker:
     """`tokens(body, number)`: how long it reasons in the request of that number, counted from 0; None refuses it.
 
-    `usage`: it reports its counts. `version`: what it says of itself at `/version`.
+    `usage`: it reports its counts. `room`: it keeps to the request's max_tokens.
     """
 
     tokens: Callable[[Any, int], int | None]
     usage: bool = True
+    room: bool = False
     numbers: list[int]
 
     def __call__(self, request: Request) -> list[Step]:
@@ -30,20 +32,20 @@ class Thinker:
             return [
                 (0.0, whole(b'{"error":{"message":"unknown key","code":400}}', 400, content_type="application/json"))
             ]
-        return self._answer(tokens)
+        return self._answer(tokens, request.json["max_tokens"] if self.room else tokens + _ANSWER)
 
-    def _answer(self, tokens: int) -> list[Step]:
-        thought = [delta(reasoning=" word") for _ in range(tokens)]
-        said = [delta(content=" said") for _ in range(20)]
+    def _answer(self, tokens: int, room: int) -> list[Step]:
+        thought = [delta(reasoning=" word") for _ in range(min(tokens, room))]
+        said = [delta(content=" said") for _ in range(min(_ANSWER, room - len(thought)))]
         report = {
             "prompt_tokens": 9,
-            "completion_tokens": tokens + 21,
-            "completion_tokens_details": {"reasoning_tokens": tokens},
+            "completion_tokens": len(thought) + len(said) + 1,
+            "completion_tokens_details": {"reasoning_tokens": len(thought)},
         }
         counted = [sse({"choices": [], "usage": report})] if self.usage else []
-        body = b"".join([*thought, *said, delta(finish="stop"), *counted, DONE])
+        body = b"".join([*thought, *said, delta(finish="stop" if len(said) == _ANSWER else "length"), *counted, DONE])
         return [(0.0, SSE_HEAD), (0.0, chunk(body) + LAST_CHUNK)]
 
 
-def thinker(tokens: Callable[[Any, int], int | None], *, usage: bool = True) -> Thinker:
-    return Thinker(tokens=tokens, usage=usage, numbers=[])
+def thinker(tokens: Callable[[Any, int], int | None], *, usage: bool = True, room: bool = False) -> Thinker:
+    return Thinker(tokens=tokens, usage=usage, room=room, numbers=[])

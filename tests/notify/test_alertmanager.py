@@ -1,16 +1,17 @@
 import json
 from datetime import datetime, timedelta
+from email.utils import format_datetime
 
 import pytest
 
 from canary.core.finding import Severity
-from canary.core.notification import Reason, Sent
+from canary.core.notification import Reason, RetryLater, Sent
 from canary.core.route import Receiver
 from canary.core.secret import Secret
 from canary.notify import deliver
 from canary.notify.alertmanager import AlertmanagerOptions, labels_of, render
 from canary.notify.kind import Errand
-from tests.fakes.llm_server import LlmServer, whole
+from tests.fakes.llm_server import Cut, LlmServer, whole
 from tests.fakes.messages import NOW, SINCE, notification
 
 OPTIONS = AlertmanagerOptions(url="http://am:9093/prefix/", labels={"team": "llm", "page": "mine"})
@@ -54,9 +55,10 @@ def test_when_it_ends(reason, firing, left):
 
 
 def test_it_never_ends_before_it_starts():
-    """Alertmanager refuses that, and our clock may have been set back."""
-    (alert,) = alerts(notification(Reason.RESOLVED), now=SINCE - timedelta(hours=1))
-    assert ends(alert) == SINCE
+    """Alertmanager refuses that; nor does it end in time to come, and our clock may have been set back."""
+    now = SINCE - timedelta(hours=1)
+    (alert,) = alerts(notification(Reason.RESOLVED), now=now)
+    assert alert["startsAt"] == alert["endsAt"] == now.isoformat()
 
 
 def test_another_severity_ends_the_alert_of_before():
@@ -82,3 +84,51 @@ async def test_the_handle_is_what_was_sent(session):
     assert outcome.handle.startswith("alertmanager {")
     assert json.loads(outcome.handle.removeprefix("alertmanager ")) == request.json[0]["labels"]
     assert request.headers["authorization"] == "Bearer t0ken"
+
+
+def answer(clock, status=200):
+    date = format_datetime(clock, usegmt=True)
+    return [(0.0, whole(b"", status, date=date, connection="close")), (0.0, Cut.FIN)]
+
+
+BEHIND = NOW - timedelta(seconds=60)
+
+
+@pytest.mark.parametrize(
+    ("reason", "theirs", "ends_at"),
+    [
+        pytest.param(Reason.RESOLVED, BEHIND, [0.0, -60.0], id="theirs is behind"),
+        pytest.param(Reason.RESOLVED, SINCE - timedelta(seconds=60), [0.0, -785.0], id="by more than the page lasted"),
+        pytest.param(Reason.RESOLVED, NOW, [0.0], id="the same"),
+        pytest.param(Reason.RESOLVED, NOW + timedelta(seconds=60), [0.0], id="theirs is ahead"),
+        pytest.param(Reason.REMINDER, BEHIND, [365 * 86400.0], id="nothing ends"),
+    ],
+)
+async def test_what_ends_ends_by_the_clock_of_alertmanager(session, reason, theirs, ends_at):
+    async with LlmServer(answer(theirs)) as server:
+        receiver = Receiver(name="am", kind="alertmanager", options=AlertmanagerOptions(url=server.url))
+        assert isinstance(await deliver(receiver, notification(reason), session=session, now=NOW), Sent)
+        told = [request.json[0] for request in server.requests]
+    assert [(ends(alert) - NOW).total_seconds() for alert in told] == ends_at
+    assert all(alert["startsAt"] <= alert["endsAt"] for alert in told)
+
+
+async def test_the_alert_of_another_severity_ends_by_the_clock_of_alertmanager_too(session):
+    handle = json.dumps(labels_of(Errand(notification=notification(severity=Severity.WARNING), now=NOW), OPTIONS))
+    async with LlmServer(answer(BEHIND)) as server:
+        receiver = Receiver(name="am", kind="alertmanager", options=AlertmanagerOptions(url=server.url))
+        await deliver(receiver, notification(Reason.WORSE), session=session, now=NOW, handle=f"alertmanager {handle}")
+        last = server.requests[-1].json
+    assert [(alert["labels"]["severity"], ends(alert) > NOW) for alert in last] == [
+        ("critical", True),
+        ("warning", False),
+    ]
+    assert ends(last[1]) == BEHIND
+
+
+async def test_an_end_that_is_refused_the_second_time_is_tried_again(session):
+    answers = [answer(BEHIND), answer(BEHIND, 503)]
+    async with LlmServer(lambda _: answers.pop(0)) as server:
+        receiver = Receiver(name="am", kind="alertmanager", options=AlertmanagerOptions(url=server.url))
+        outcome = await deliver(receiver, notification(Reason.RESOLVED), session=session, now=NOW)
+    assert isinstance(outcome, RetryLater)

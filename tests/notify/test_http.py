@@ -32,6 +32,13 @@ def date(minute, second=0):
         pytest.param({"retry-after": "inf"}, None, id="for ever"),
         pytest.param({"retry-after": "²"}, None, id="a digit that is none"),
         pytest.param({"retry-after": "Mon, 99 Foo 2026 99:99:99 GMT", "date": date(1)}, None, id="no such date"),
+        pytest.param(
+            {"retry-after": "Mon, 01 Jan 99999999999999999999 00:00:00 GMT"}, None, id="a year that no date holds"
+        ),
+        pytest.param({"retry-after": "Mon, 01 Jan 2026 00:00:00 +99999999999999999"}, None, id="a zone that none is"),
+        pytest.param({"retry-after": date(2), "date": "1 Jan 99999999999999999999 00:00:00"}, None, id="such a clock"),
+        pytest.param({"retry-after": "1e9"}, None, id="a power of ten"),
+        pytest.param({"retry-after": "9" * 400}, float("inf"), id="a number that no float holds"),
         pytest.param({}, None, id="not said"),
     ],
 )

@@ -1,12 +1,14 @@
+from dataclasses import fields, replace
+
 import pytest
 
 from canary.core.finding import Severity
-from canary.core.notification import Reason, Rejected, Sent
+from canary.core.notification import Message, Reason, Rejected, Sent
 from canary.core.route import Receiver
 from canary.core.secret import Secret
 from canary.notify import deliver
 from canary.notify.pagerduty import PagerDutyOptions
-from tests.fakes.messages import NOW, TOLD, hostile, notification
+from tests.fakes.messages import HOPS, NOW, TOLD, hostile, notification
 from tests.fakes.pagerduty_server import ROUTING_KEY, PagerDutyServer, flaws
 
 
@@ -80,6 +82,18 @@ async def test_a_flapping_page_that_is_over_is_resolved(pagerduty, tell):
 @pytest.mark.parametrize("reason", TOLD)
 async def test_hostile_text_keeps_to_the_limits(tell, reason):
     assert await tell(hostile(reason, times=300, items=60)) == Sent()
+
+
+@pytest.mark.parametrize("text", ["한", "\U0001f480", "مرحبا", '"', "\\", "\n", "x"])
+async def test_whatever_the_language_it_is_small_enough(tell, text):
+    """PagerDuty counts bytes. Every text of the message is as long as it can be."""
+    sent = hostile(items=60)
+    full = text * 20_000
+    words = {field.name: full for field in fields(Message) if isinstance(getattr(sent.message, field.name), str)}
+    words = {name: word for name, word in words.items() if name != "severity"} | {"content": full}
+    lists = dict.fromkeys(("pipelines", "probes", "changed", "notes"), (full,) * 60)
+    hops = (replace(HOPS[0], hop=full, status=full, said=full),) * 60
+    assert await tell(replace(sent, message=replace(sent.message, **words, **lists, hops=hops))) == Sent()
 
 
 async def test_a_wrong_key_is_rejected(tell):

@@ -14,6 +14,7 @@ class Options:
     headers: dict
     url: Secret
     short: Secret
+    odd: Secret
 
 
 OPTIONS = Options(
@@ -22,6 +23,7 @@ OPTIONS = Options(
     headers={"A": Secret("Bearer h3ader-key"), "B": "plain-text"},
     url=Secret("https://user:p4ss%2Fword@hooks.example.com/services/T000/s3cr3t-path?key=qu3ry-key"),
     short=Secret("abc"),
+    odd=Secret(r'q"uot\ed'),
 )
 
 
@@ -35,6 +37,11 @@ OPTIONS = Options(
         pytest.param("no s3cr3t-path", "no ***", id="a part of the path"),
         pytest.param("key=qu3ry-key", "***", id="the query"),
         pytest.param("p4ss/word and p4ss%2Fword", "*** and ***", id="a password, both ways"),
+        pytest.param("Basic dXNlcjpwNHNzL3dvcmQ=", "Basic ***", id="a URL's user info, as the header that it becomes"),
+        pytest.param(r'{"got": "q\"uot\\ed"}', '{"got": "***"}', id="as JSON writes it"),
+        pytest.param("said: Bearer h3ader…", "said: ***…", id="a quote that ends within a secret"),
+        pytest.param("said: t0k3n-abcde", "said: ***", id="a reply that broke off within a secret"),
+        pytest.param("said: t0k3…", "said: t0k3…", id="a quote that ends within its first signs"),
         pytest.param("abc plain-text", "abc plain-text", id="ordinary words are left alone"),
     ],
 )

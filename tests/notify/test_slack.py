@@ -9,6 +9,7 @@ from canary.core.secret import Secret
 from canary.notify import deliver
 from canary.notify.kind import Beside
 from canary.notify.slack import SlackOptions, classify
+from canary.notify.slack_blocks import FORM_REFUSED
 from tests.fakes.messages import NOW, TOLD, hostile, notification
 from tests.fakes.runs import drawn_run
 from tests.fakes.slack_server import TOKEN, SlackServer, mentions
@@ -110,6 +111,51 @@ async def test_a_message_that_is_gone_is_posted_anew(slack, tell):
     assert len(slack.posted) == 1
 
 
+NO_LONGER = ["channel_not_found", "is_archived", "not_in_channel", "edit_window_closed", "cant_update_message"]
+NO_THREADS = ["restricted_action_non_threadable_channel", "restricted_action_thread_locked", "cannot_reply_to_message"]
+
+
+def refusal(error):
+    return 200, json.dumps({"ok": False, "error": error}), {"Content-Type": "application/json"}
+
+
+@pytest.mark.parametrize("error", NO_LONGER)
+async def test_what_cannot_be_edited_is_posted_anew(slack, tell, error):
+    """A channel that was made anew under its old name has another id."""
+    handle = (await tell(notification())).handle
+    slack.answers.append(refusal(error))
+    outcome = await tell(notification(Reason.WORSE), handle=handle)
+    assert isinstance(outcome, Sent)
+    assert outcome.handle != handle
+    assert [each.body["metadata"]["event_payload"]["reason"] for each in slack.posted] == ["opened", "worse"]
+
+
+@pytest.mark.parametrize("error", NO_THREADS)
+async def test_where_threads_are_not_allowed_each_change_is_a_message(slack, tell, error):
+    """An edit notifies nobody: without the reply nobody would see that it got worse."""
+    handle = (await tell(notification())).handle
+    slack.answers += [None, refusal(error)]
+    assert isinstance(await tell(notification(Reason.WORSE), handle=handle), Sent)
+    assert [each.body["metadata"]["event_payload"]["reason"] for each in slack.posted] == ["opened", "worse"]
+
+
+@pytest.mark.parametrize("error", sorted(FORM_REFUSED))
+@pytest.mark.parametrize("reason", [Reason.OPENED, Reason.WORSE])
+async def test_a_page_is_not_lost_for_its_looks(slack, tell, error, reason):
+    handle = None if reason is Reason.OPENED else (await tell(notification())).handle
+    slack.answers += [refusal(error)] * (1 if handle is None else 2)
+    outcome = await tell(notification(reason), handle=handle)
+    assert isinstance(outcome, Sent)
+    assert outcome.note == f"as plain text, since {error}"
+    assert set(slack.posted[-1].body) == {"channel", "text", "client_msg_id", "unfurl_links", "unfurl_media"}
+    assert "edge/nginx would cut the stream of agent" in slack.posted[-1].body["text"]
+
+
+async def test_looks_and_text_that_are_both_refused_are_rejected(slack, tell):
+    slack.answers += [refusal("invalid_blocks"), refusal("invalid_arguments")]
+    assert await tell(notification()) == Rejected(why="invalid_arguments")
+
+
 async def test_a_channel_that_the_config_changed_gets_a_message_of_its_own(slack, tell):
     handle = (await tell(notification(), channel="#llm-oncall")).handle
     outcome = await tell(notification(Reason.WORSE), channel="C0ONCALL", handle=handle)
@@ -144,7 +190,6 @@ async def test_what_only_a_person_can_put_right_is_rejected(tell, change, why):
     [
         pytest.param(200, '{"ok":false,"error":"token_revoked"}', Rejected(why="token_revoked"), id="token revoked"),
         pytest.param(200, '{"ok":false,"error":"account_inactive"}', Rejected(why="account_inactive"), id="inactive"),
-        pytest.param(200, '{"ok":false,"error":"msg_too_long"}', Rejected(why="msg_too_long"), id="too long"),
         pytest.param(200, '{"ok":false,"error":"internal_error"}', RetryLater(why="internal_error"), id="internal"),
         pytest.param(
             429, '{"ok":false,"error":"ratelimited"}', RetryLater(why="ratelimited", after_s=7.0), id="rate limit"
@@ -166,6 +211,35 @@ async def test_what_slack_says(slack, tell, status, body, expected):
     if isinstance(expected, RetryLater) and expected.after_s is None:
         outcome = replace(outcome, after_s=None)
     assert outcome == expected
+
+
+TIME_HEALS = """accesslimited external_channel_migrating fatal_error internal_error message_limit_exceeded
+    org_login_required rate_limited ratelimited request_timeout rollup_error service_unavailable team_added_to_org
+    update_failed"""
+A_PERSON_HEALS = """access_denied account_inactive as_user_not_supported attachment_payload_limit_exceeded
+    block_mismatch cannot_reply_to_message cant_broadcast_message cant_update_message channel_not_found
+    deprecated_endpoint duplicate_channel_not_found duplicate_message_not_found edit_window_closed ekm_access_denied
+    enterprise_is_restricted invalid_arg_name invalid_arguments invalid_array_arg invalid_attachments invalid_auth
+    invalid_blocks invalid_blocks_format invalid_charset invalid_form_data invalid_metadata_format
+    invalid_metadata_schema invalid_post_type is_archived is_bot is_inactive message_not_found messages_tab_disabled
+    metadata_must_be_sent_from_app metadata_too_large method_deprecated missing_post_type missing_scope
+    msg_blocks_too_long msg_too_long no_permission no_text not_allowed_token_type not_authed not_in_channel
+    restricted_action restricted_action_non_threadable_channel restricted_action_read_only_channel
+    restricted_action_thread_locked restricted_action_thread_only_channel slack_connect_file_link_sharing_blocked
+    team_access_not_granted team_not_found token_expired token_revoked too_many_attachments too_many_contact_cards
+    two_factor_setup_required"""
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        *((error, RetryLater) for error in TIME_HEALS.split()),
+        *((error, Rejected) for error in A_PERSON_HEALS.split()),
+    ],
+)
+def test_every_documented_error(error, kind):
+    """https://docs.slack.dev/reference/methods/chat.postMessage and chat.update"""
+    assert isinstance(classify(200, error, {}), kind)
 
 
 def test_an_error_that_nobody_knows_is_rejected():

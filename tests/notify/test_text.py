@@ -70,7 +70,7 @@ def test_content_only_where_it_was_given():
         (Reason.REMINDER, "[REMINDER, CRITICAL for 12 min 5 s] t"),
         (Reason.ESCALATED, "[ESCALATED, CRITICAL for 12 min 5 s and nobody has it in hand] t"),
         (Reason.ACKNOWLEDGED, "[ACKNOWLEDGED] t"),
-        (Reason.FLAPPING, "[FLAPPING, quiet until it settles] t"),
+        (Reason.FLAPPING, "[FLAPPING, CRITICAL now, quiet until it settles] t"),
         (Reason.RESOLVED, "[RESOLVED after 12 min 5 s] t"),
         (Reason.TEST, "[TEST] t"),
         (Reason.SILENCED, "[silenced] t"),
@@ -78,6 +78,19 @@ def test_content_only_where_it_was_given():
 )
 def test_headline(reason, expected):
     assert headline(notification(reason, title="t")) == expected
+
+
+def test_what_is_only_watched_no_more_is_not_called_over():
+    ended = notification(Reason.RESOLVED, title="t", firing=False, ended="the config asks for it no more")
+    text = plain(ended)
+    assert text.startswith(
+        "[ENDED after 12 min 5 s] t\n\nNot seen to be over, but the config asks for it no more. It was"
+    )
+    assert "It is over" not in text
+
+
+def test_a_status_is_no_unit():
+    assert "Observed: status 500" in plain(notification(observed=500.0, limit=None, unit="status"))
 
 
 def test_a_clock_that_went_back_makes_no_negative_age():

@@ -40,7 +40,8 @@ def test_everything_has_an_end():
         assert len(repr(value)) < 250_000, field.name
         if isinstance(value, tuple):
             assert len(value) <= 51, field.name
-    assert tidied.changed[-1] == "and 450 more"
+    assert tidied.pipelines[-1] == "and 450 more"
+    assert tidied.changed[-1] == "and 480 more"
 
 
 @pytest.mark.parametrize(

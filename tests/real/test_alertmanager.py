@@ -107,10 +107,12 @@ async def session():
 
 @pytest.fixture
 def tell(alertmanager, session):
-    async def send(sent, handle=None):
+    async def send(sent, handle=None, ahead_s=0.0):
+        """`ahead_s`: by how much our clock is ahead of Alertmanager's."""
         options = AlertmanagerOptions(url=alertmanager, labels={"team": "llm"})
         receiver = Receiver(name="am", kind="alertmanager", options=options)
-        return await deliver(receiver, sent, session=session, now=real_now(), handle=handle)
+        now = real_now() + timedelta(seconds=ahead_s)
+        return await deliver(receiver, sent, session=session, now=now, handle=handle)
 
     return send
 
@@ -153,6 +155,15 @@ async def test_a_page_from_its_opening_to_its_end(tell, active, told):
     assert await active() == []
     before = await told.until({("critical", "resolved")})
     assert all(("warning", "firing") not in heard for heard in before)
+
+
+@pytest.mark.parametrize("ahead_s", [0.5, 60.0, 3600.0, -60.0])
+async def test_an_end_is_one_whatever_our_clock_says(tell, active, ahead_s):
+    warning = await tell(lately(Reason.OPENED, severity=Severity.WARNING), ahead_s=ahead_s)
+    worse = await tell(lately(Reason.WORSE), warning.handle, ahead_s=ahead_s)
+    assert [each["labels"]["severity"] for each in await active()] == ["critical"]
+    await tell(lately(Reason.RESOLVED), worse.handle, ahead_s=ahead_s)
+    assert await active() == []
 
 
 async def test_pages_are_told_apart(tell, active):

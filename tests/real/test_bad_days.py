@@ -80,6 +80,23 @@ def test_a_disk_that_is_full_and_then_is_not(tmp_path):
         leaves_all_behind(daemon, hook, disk / "canary.db")
 
 
+@as_root
+def test_a_disk_that_is_full_from_the_start(tmp_path):
+    """Whatever filled it filled it at night, and then the machine was started anew."""
+    with world(tmp_path) as (served, hook, config), mounted(tmp_path / "data", "8m") as disk:
+        with canary(config) as first:
+            first.more_runs(2)
+            first.send(signal.SIGTERM)
+            assert first.wait() == 0
+        fill(disk)
+        with canary(config) as daemon:
+            goes_on_without(daemon, served, hook)
+            (disk / "filler").unlink()
+            comes_back(daemon, served, hook)
+            leaves_all_behind(daemon, hook, disk / "canary.db")
+        assert first.stored <= kept(disk / "canary.db")[0]
+
+
 def test_a_quota_that_is_used_up_and_then_raised(tmp_path):
     with world(tmp_path) as (served, hook, config), canary(config) as daemon:
         daemon.more_runs(2)

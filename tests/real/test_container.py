@@ -120,4 +120,4 @@ def test_the_image_holds_what_the_wheel_needs():
     """The Dockerfile copies what the build reads: nothing that it needs is left out of the build stage."""
     copied = set(re.findall(r"^COPY (?!--from)(.+) \S+$", (ROOT / "Dockerfile").read_text(), re.MULTILINE))
     names = {name for line in copied for name in line.split()}
-    assert names == {"pyproject.toml", "README.md", "canary", "probes"}
+    assert names == {"pyproject.toml", "README.md", "LICENSE", "canary", "probes"}

@@ -28,6 +28,7 @@ ROOT = Path(__file__).parents[2]
 MINUTES = float(os.environ.get("CANARY_SOAK_MINUTES", "3"))
 LINE_S = 5.0  # of watched_daemon.py
 KEPT = 30  # pruned once a minute, so that each third of the shortest soak sees as many runs come as go
+SLACK = {"rss": 0, "descriptors": 4, "threads": 4, "tasks": 4, "database": 2**20}  # a WAL that somebody reads grows on
 SCALE = 0.02  # a run through five hops takes less than its second
 
 
@@ -112,14 +113,13 @@ def test_nothing_grows(tmp_path: Path):
     for name in ("rss", "descriptors", "threads", "tasks", "database"):
         before, after = (statistics.median(getattr(each, name) for each in part) for part in (early, late))
         print(f"{name}: {before:.0f} -> {after:.0f} ({after / before - 1:+.1%})")
-        grown += [name] if after > before * 1.1 + (4 if name in ("descriptors", "threads", "tasks") else 0) else []
+        grown += [name] if after > before * 1.1 + SLACK[name] else []
     lags = sorted(late_s for each in looks[third:] for late_s in each.late_s)
     p50, p99 = lags[len(lags) // 2], lags[len(lags) * 99 // 100]
     print(
         f"loop lag: p50 {p50 * 1e3:.1f} ms, p99 {p99 * 1e3:.1f} ms, worst {lags[-1] * 1e3:.1f} ms of {len(lags)} ticks"
     )
-    skipped = ("overlap", "shutdown")  # on a busy machine a run may take longer than its second; one waits at the end
-    odd = [event for event in events if event["level"] != "info" and event.get("why") not in skipped]
-    assert odd == []
+    odd = [event for event in events if event["level"] != "info" and event["event"] != "run skipped"]
+    assert odd == []  # on a busy machine a run may take longer than its second, and the next is skipped
     assert grown == []
     assert len(runs) > 30 * MINUTES, "it hardly ran"

@@ -66,7 +66,7 @@ async def test_what_goes_into_a_file_without_a_name_is_not_stored(sqlite, tmp_pa
         with pytest.raises(StoreError, match="was deleted or replaced while it was in use") as caught:
             await store.save_run(run_of("r1"), NOTHING, quiet=True)
         assert caught.value.kind is StoreTrouble.MISSING
-        with pytest.raises(StoreError, match="cannot be reached"):
+        with pytest.raises(StoreError, match="cannot be opened"):
             await store.save_run(run_of("r1"), NOTHING, quiet=True)
         await store.mend()
         await store.save_run(run_of("r1"), NOTHING, quiet=True)

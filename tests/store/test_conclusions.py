@@ -5,7 +5,6 @@ import pytest
 from canary.core.conclusion import Conclusion
 from canary.core.incident import Event, State
 from canary.core.notification import Reason, Withheld
-from canary.store import StoreError, StoreTrouble
 from tests.fakes.stored import NOON, after, conclusion_of, incident_of, page_of, run_of, transition_of
 
 
@@ -26,16 +25,6 @@ async def test_without_a_run_too(store):
     assert await store.incidents() == conclusion.incidents
     assert await store.transitions() == conclusion.transitions
     assert await store.queue_depth() == 1
-
-
-async def test_an_incident_that_cannot_be_read_is_no_reason_to_forget_it(store):
-    """A restart must not take an open incident for none."""
-    await store.save_conclusion(conclusion_of())
-    async with store.database.writing() as connection:
-        await connection.exec_driver_sql("UPDATE incidents SET body = '{}'")
-    with pytest.raises(StoreError, match="cannot be read: Incident without id") as caught:
-        await store.incidents()
-    assert caught.value.kind is StoreTrouble.CORRUPT
 
 
 async def test_nothing_is_there(store):

@@ -1,6 +1,9 @@
 """Which trouble a driver's exception is, and how a database is named to people."""
 
+import errno
+import socket
 import sqlite3
+import ssl
 
 import pytest
 from sqlalchemy import make_url
@@ -33,7 +36,7 @@ def from_server(code):
         pytest.param(from_sqlite("SQLITE_IOERR_FSYNC"), StoreTrouble.UNREACHABLE, id="a disk that fails"),
         pytest.param(from_sqlite("SQLITE_READONLY_DIRECTORY"), StoreTrouble.READ_ONLY, id="an extended code"),
         pytest.param(from_sqlite("SQLITE_BUSY_SNAPSHOT"), StoreTrouble.LOCKED, id="busy"),
-        pytest.param(from_sqlite("SQLITE_CANTOPEN"), StoreTrouble.UNREACHABLE, id="no such folder"),
+        pytest.param(from_sqlite("SQLITE_CANTOPEN"), StoreTrouble.REFUSED, id="no such folder"),
         pytest.param(from_sqlite("SQLITE_NOTADB"), StoreTrouble.CORRUPT, id="no database"),
         pytest.param(from_sqlite("SQLITE_ERROR"), StoreTrouble.OTHER, id="another"),
         pytest.param(from_server("53100"), StoreTrouble.FULL, id="server full"),
@@ -41,9 +44,19 @@ def from_server(code):
         pytest.param(from_server("25006"), StoreTrouble.READ_ONLY, id="server read only"),
         pytest.param(from_server("55P03"), StoreTrouble.LOCKED, id="server locked"),
         pytest.param(from_server("57P03"), StoreTrouble.UNREACHABLE, id="server starting"),
-        pytest.param(from_server("28P01"), StoreTrouble.UNREACHABLE, id="wrong password"),
+        pytest.param(from_server("28P01"), StoreTrouble.REFUSED, id="wrong password"),
         pytest.param(from_server("XX001"), StoreTrouble.CORRUPT, id="server damaged"),
         pytest.param(ConnectionRefusedError("it said so"), StoreTrouble.UNREACHABLE, id="refused"),
+        pytest.param(from_server("3D000"), StoreTrouble.REFUSED, id="no such database"),
+        pytest.param(OSError(errno.EACCES, "it said so"), StoreTrouble.REFUSED, id="no right to enter"),
+        pytest.param(OSError(errno.ENOTDIR, "it said so"), StoreTrouble.REFUSED, id="a file for a folder"),
+        pytest.param(OSError(errno.EROFS, "it said so"), StoreTrouble.READ_ONLY, id="a read-only file system"),
+        pytest.param(OSError(errno.ENOSPC, "it said so"), StoreTrouble.FULL, id="no room for a folder"),
+        pytest.param(OSError(errno.EHOSTUNREACH, "it said so"), StoreTrouble.UNREACHABLE, id="no way there"),
+        pytest.param(FileNotFoundError(errno.ENOENT, "it said so"), StoreTrouble.UNREACHABLE, id="no socket yet"),
+        pytest.param(socket.gaierror(socket.EAI_AGAIN, "it said so"), StoreTrouble.UNREACHABLE, id="no DNS"),
+        pytest.param(ssl.SSLCertVerificationError("it said so"), StoreTrouble.REFUSED, id="another certificate"),
+        pytest.param(ssl.SSLError(ssl.SSL_ERROR_SSL, "it said so"), StoreTrouble.UNREACHABLE, id="TLS broken off"),
         pytest.param(TimeoutError(), StoreTrouble.UNREACHABLE, id="no answer"),
         pytest.param(PoolTimeoutError("it said so"), StoreTrouble.LOCKED, id="no connection free"),
     ],

@@ -14,7 +14,7 @@ import pytest
 from canary.core.secret import Secret
 from canary.core.service import Storage
 from canary.core.verdict import Status
-from canary.store import StoreError, StoreTrouble, open_store
+from canary.store import PASSING, StoreError, StoreTrouble, open_store
 from tests.fakes.stored import NOON, NOTHING, after, conclusion_of, run_of
 
 NOBODY = 65534
@@ -115,7 +115,7 @@ async def test_a_folder_that_cannot_be_written_to(open_folder):
     with as_nobody(), pytest.raises(StoreError) as caught:
         async with open_store(storage):
             pytest.fail("opened")
-    assert caught.value.kind in (StoreTrouble.READ_ONLY, StoreTrouble.UNREACHABLE)
+    assert caught.value.kind in (StoreTrouble.READ_ONLY, StoreTrouble.REFUSED)
     assert str(caught.value).startswith(f"the database {folder}/canary.db cannot be ")
     folder.chmod(0o755)
     (folder / "canary.db").chmod(0o644)
@@ -128,26 +128,31 @@ async def test_a_folder_that_cannot_be_made(open_folder):
     with as_nobody(), pytest.raises(StoreError, match="cannot be ") as caught:
         async with open_store(Storage(url=Secret(f"sqlite:///{open_folder}/data/canary.db"))):
             pytest.fail("opened")
-    assert caught.value.kind in (StoreTrouble.READ_ONLY, StoreTrouble.UNREACHABLE)
+    assert caught.value.kind in (StoreTrouble.READ_ONLY, StoreTrouble.REFUSED)
 
 
 @pytest.mark.parametrize(
-    ("make", "kind"),
+    ("make", "kinds"),
     [
-        pytest.param(lambda path: path.write_bytes(b"no database" * 999), StoreTrouble.CORRUPT, id="another file"),
-        pytest.param(lambda path: path.mkdir(), StoreTrouble.UNREACHABLE, id="a folder"),
+        pytest.param(lambda path: path.write_bytes(b"no database" * 999), {StoreTrouble.CORRUPT}, id="another file"),
+        pytest.param(
+            lambda path: path.mkdir(), {StoreTrouble.REFUSED, StoreTrouble.UNREACHABLE}, id="a folder, and to read it"
+        ),
     ],
 )
-async def test_what_is_no_database_is_left_alone(sqlite, make, kind):
+async def test_what_is_no_database_is_left_alone(sqlite, make, kinds):
     path = path_of(sqlite)
     path.parent.mkdir()
     make(path)
     before = path.stat()
+    seen = set()
     for read_only in (False, True):
         with pytest.raises(StoreError) as caught:
             async with open_store(sqlite, read_only=read_only):
                 pytest.fail("opened")
-        assert caught.value.kind is kind
+        seen.add(caught.value.kind)
+        assert read_only or caught.value.kind not in PASSING
+    assert seen == kinds
     assert path.stat().st_size == before.st_size
 
 
@@ -158,14 +163,14 @@ def test_what_cannot_be_opened_leaves_no_thread_behind(tmp_path):
         async with open_store(Storage(url=Secret(f"sqlite:///{tmp_path}"))):
             pytest.fail("opened")
 
-    with pytest.raises(StoreError, match="cannot be reached"):
+    with pytest.raises(StoreError, match="cannot be opened"):
         asyncio.run(opened())
     assert [thread.name for thread in threading.enumerate() if "_connection_worker_thread" in thread.name] == []
 
 
 async def test_a_file_where_the_folder_should_be(tmp_path):
     (tmp_path / "data").touch()
-    with pytest.raises(StoreError, match="cannot be reached"):
+    with pytest.raises(StoreError, match="cannot be opened"):
         async with open_store(Storage(url=Secret(f"sqlite:///{tmp_path}/data/canary.db"))):
             pytest.fail("opened")
 

@@ -51,8 +51,8 @@ async def test_connections_that_the_server_closes(server):
 @pytest.mark.parametrize(
     ("change", "kind"),
     [
-        pytest.param(lambda url: url.replace("canary:", "canary:x"), StoreTrouble.UNREACHABLE, id="wrong password"),
-        pytest.param(lambda url: url.rpartition("/")[0] + "/nowhere", StoreTrouble.UNREACHABLE, id="no such database"),
+        pytest.param(lambda url: url.replace("canary:", "canary:x"), StoreTrouble.REFUSED, id="wrong password"),
+        pytest.param(lambda url: url.rpartition("/")[0] + "/nowhere", StoreTrouble.REFUSED, id="no such database"),
         pytest.param(
             lambda url: url.replace("127.0.0.1", "nowhere.invalid"), StoreTrouble.UNREACHABLE, id="no such host"
         ),

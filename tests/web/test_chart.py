@@ -30,7 +30,7 @@ def paths(drawn):
 @pytest.mark.parametrize(
     ("values", "path"),
     [
-        pytest.param((1.0, 1.0, 1.0, 1.0), "M0 200h1L1 200h1L2 200h1L3 200h1", id="one line"),
+        pytest.param((1.0, 1.0, 1.0, 1.0), "M0 200h1V200h1V200h1V200h1", id="one line"),
         pytest.param((1.0, None, None, 1.0), "M0 200h1M3 200h1", id="no line where there was no answer"),
         pytest.param((None, None, None, None), "", id="nothing"),
         pytest.param((None, 0.0, None, None), "M1 1000h1", id="zero is a value"),
@@ -40,10 +40,33 @@ def test_a_line_of_steps(values, path):
     drawn = chart(*values, levels=(Level(name="l", value=1.0),))
     assert (
         re.sub(
-            r"(?<= )(\d+)(?=h)", lambda found: "200" if 0 < int(found[0]) < 500 else found[0], paths(drawn)["line one"]
+            r"(?<=[ V])(\d+)(?=h)",
+            lambda found: "200" if 0 < int(found[0]) < 500 else found[0],
+            paths(drawn)["line one"],
         )
         == path
     )
+
+
+@pytest.mark.parametrize(
+    ("values", "places"),
+    [
+        pytest.param((1.0, None, None, 1.0), [0, 3], id="both ends"),
+        pytest.param((1.0, 1.0, None, 1.0), [3], id="beside a line"),
+        pytest.param((None, 1.0, None, None), [1], id="the only one"),
+        pytest.param((1.0, 1.0, 1.0, 1.0), [], id="none stands alone"),
+        pytest.param((None, None, None, None), [], id="nothing"),
+    ],
+)
+def test_what_stands_alone_is_a_dot(values, places):
+    dots = paths(chart(*values)).get("dot one", "")
+    assert [int(place) for place in re.findall(r"M(\d+)\.5 \d+h0", dots)] == places
+
+
+@pytest.mark.parametrize(("values", "empty"), [((None, None, None, 0.0), False), ((None,) * 4, True)])
+def test_a_chart_without_a_value_says_so(values, empty):
+    drawn = chart(*values, never=[0, 1, 0, 0])
+    assert drawn.empty is empty
 
 
 def test_the_scale_is_round_and_holds_everything():
@@ -82,7 +105,7 @@ def test_the_same_in_words():
     assert drawn.text == (
         "Time. first: last 3.00 s, worst 31.0 s at 12:30:00 UTC; answers without visible text: 1; limit 20.0 s"
     )
-    assert chart(None).text == "Time. no answer in this time"
+    assert chart(None).text == "Time. nothing measured in this time"
 
 
 def test_the_data_for_a_pointer():

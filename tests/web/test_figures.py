@@ -3,7 +3,10 @@ from datetime import timedelta
 import pytest
 
 from canary.web.figures import clock, length, moment, percent, plain, prose, seconds
+from canary.web.words import Words
 from tests.fakes.snapshots import NOW
+
+EN, KO = Words(language="en"), Words(language="ko")
 
 
 @pytest.mark.parametrize(
@@ -37,11 +40,11 @@ def test_prose_keeps_its_lines():
     ],
 )
 def test_percent(share, shown):
-    assert percent(share) == shown
+    assert percent(share, EN) == shown
 
 
 def test_seconds_that_are_not_known():
-    assert (seconds(None), seconds(1.5)) == ("\N{EN DASH}", "1.50 s")
+    assert (seconds(None, EN), seconds(1.5, EN)) == ("\N{EN DASH}", "1.50 s")
 
 
 @pytest.mark.parametrize(
@@ -55,10 +58,41 @@ def test_seconds_that_are_not_known():
     ],
 )
 def test_length(span, shown):
-    assert length(NOW - timedelta(**span), NOW) == shown
+    assert length(NOW - timedelta(**span), NOW, EN) == shown
 
 
 def test_times():
     assert moment(NOW) == "2026-01-31 12:00:00 UTC"
     assert clock(NOW - timedelta(hours=1), NOW) == "11:00:00 UTC"
     assert clock(NOW - timedelta(hours=13), NOW) == "2026-01-30 23:00 UTC"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        pytest.param(0.0032, "3.2ms", id="milliseconds"),
+        pytest.param(97.4, "97.4초", id="seconds"),
+        pytest.param(250.0, "4분 10초", id="minutes and seconds"),
+        pytest.param(7500.0, "2시간 5분", id="hours"),
+        pytest.param(-1.5, "-1.50초", id="negative"),
+    ],
+)
+def test_seconds_in_korean(value, shown):
+    assert seconds(value, KO) == shown
+
+
+@pytest.mark.parametrize(
+    ("span", "shown"),
+    [
+        pytest.param({"seconds": 59}, "1분 미만", id="short"),
+        pytest.param({"minutes": 12}, "12분", id="minutes"),
+        pytest.param({"hours": 5, "minutes": 2}, "5시간 2분", id="hours"),
+        pytest.param({"days": 3, "hours": 4}, "3일 4시간", id="days"),
+    ],
+)
+def test_length_in_korean(span, shown):
+    assert length(NOW - timedelta(**span), NOW, KO) == shown
+
+
+def test_percent_in_korean():
+    assert (percent(0.734, KO), percent(0.9999, KO), percent(None, KO)) == ("73%", "99.99%", "\N{EN DASH}")

@@ -123,3 +123,9 @@ async def test_every_answer_tells_browsers_to_be_careful(site):
             allowed = {"max-age=3600", "private, no-cache", "private, max-age=30", "no-store"}
             assert headers["Cache-Control"] in ({"no-store"} if path in ("/metrics", "/api/v1/state") else allowed)
             assert "Server" not in headers
+
+
+async def test_a_body_that_is_not_what_its_header_says(site):
+    async with site() as running:
+        status, _, body = await running.ask("POST", "/-/deploy", headers={"Content-Encoding": "gzip"}, data=b"plain")
+    assert (status, json.loads(body)["error"]) == (400, "bad_body")

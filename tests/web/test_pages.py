@@ -14,14 +14,16 @@ from canary.core.incident import State
 from canary.core.kept import Case
 from canary.core.notification import HopRow, Reason, Withheld
 from canary.core.secret import Secret
-from canary.core.service import Storage
+from canary.core.service import Listen, Storage
 from canary.core.snapshot import Readiness
 from canary.core.verdict import Status, Verdict
 from canary.engine.records import records_of
 from canary.store import open_store
+from canary.web.causes_ko import WORDING
 from canary.web.markup import FILES
 from canary.web.records import NO_RECORDS
 from canary.web.words import MESSAGES
+from tests.fakes.boards import DOWN, PUBLIC, UNFELT, WELL, page_of
 from tests.fakes.evidence import evidence, headers, timer
 from tests.fakes.scripted_answer import done, finish, say
 from tests.fakes.snapshots import NOW, finding, incident, page, pipeline, result, run, snapshot
@@ -98,12 +100,12 @@ async def test_the_front_page_in_words(site):
         "Open incidents: 1",
         "The monitor itself is not well the schedule is 4 min late",
         "Worth knowing of the monitor the config was refused",
-        "Silence beyond an idle timeout critical acknowledged by anna edge/nginx would have cut the stream at 60.0 s",
-        "since 11:48:00 UTC, for 12 min · Affected: edge, ui · Seen by: chat / heavy",
+        "Silence beyond an idle timeout, at agent critical acknowledged by anna People are affected.",
+        "since 11:48:00 UTC, for 12 min · Affected: edge, ui · Seen by: chat / heavy edge/nginx would have cut",
         "chat critical env=prod",
         "browser not probed",
         "edge no answer yet",
-        "vllm failing First visible text 50.0 s limit 20.0 s Nearest timeout would fire edge/t",
+        "vllm failing First visible text 50.0 s limit 20.0 s Nearest timeout would fire edge/t 30.0 s",
         "heavy : last 12:00:00 UTC, next 12:05:00 UTC",
         "History cannot be read now: no history is kept.",
     ):
@@ -111,12 +113,50 @@ async def test_the_front_page_in_words(site):
     assert "old" not in words.replace("hold", "")
 
 
+async def test_the_front_page_in_korean(site):
+    late = incident("chat", probe="heavy", found=finding(check="first_visible", reason="never", edge=("edge", "vllm")))
+    given = snapshot(pipeline(), runs=[run(result(SLOW))], incidents=(late,), pages=(page(late),))
+    words = (await shown(site, given, "/?lang=ko")).words
+    for said in (
+        "진행 중인 장애 1건",
+        "첫 답변 지연 (edge → vllm 사이) 심각",
+        "11:48:00 UTC 발생, 12분 경과 · 영향받는 구간: edge, ui",
+        "첫 답변까지 50.0초 한도 20.0초",
+        "타임아웃에 걸림 edge/t 30.0초",
+    ):
+        assert said in words
+
+
+async def test_the_pages_for_everybody_in_korean(site, token):
+    asked = {"token": token, "status_page": PUBLIC, "headers": {}}
+    settings = Listen(token=Secret(token))
+    for given, headline in ((DOWN, "일부 서비스에 장애가 있습니다"), (UNFELT, "일부 서비스에 문제가 있습니다")):
+        state = snapshot(
+            pipeline(), pages=(page_of(given),), incidents=(given,), latest=WELL, status_page=PUBLIC, listen=settings
+        )
+        front = (await shown(site, state, "/?lang=ko", **asked)).words
+        assert headline in front
+        assert f"{WORDING.checks[given.key.check]}: chat" in front
+        assert "조사 중" in front
+        alone = (await shown(site, state, "/incidents/a1b2?lang=ko", **asked)).words
+        assert f"{WORDING.checks[given.key.check]}. 발견된 구간: " in alone
+
+
+async def test_the_page_of_a_pipeline_begins_with_what_is_open_there(site):
+    mine, other = incident("chat", probe="heavy"), incident("other", incident_id="i2")
+    pages = (replace(page(mine), pipelines=("chat",)), page(other, id="p2", pipelines=("other",)))
+    tags = await shown(site, snapshot(pipeline(), incidents=(mine, other), pages=pages), "/pipelines/chat")
+    leads = [attributes["href"] for tag, attributes in tags.tags if tag == "a" and "incidents/" in attributes["href"]]
+    assert leads == ["../incidents/p1"]
+    assert "Silence beyond an idle timeout, at agent critical" in tags.words
+
+
 async def test_a_quiet_front_page(site):
     well = run(result(FAST), result(FAST, hop="edge"))
     words = (await shown(site, snapshot(pipeline(), runs=[well]))).words
     assert "All pipelines pass" in words
     assert "chat passing" in words
-    assert "First visible text 2.00 s limit 20.0 s Nearest timeout 98 % left browser/idle" in words
+    assert "First visible text 2.00 s limit 20.0 s Nearest timeout 98 % left browser/idle 60.0 s" in words
     for alarm in ("not well", "Open incidents", "failing"):
         assert alarm not in words
 
@@ -149,7 +189,7 @@ async def test_the_page_of_a_pipeline(site, kept):
     assert any(
         re.search(r"First reasoning: last [\d.]+ ms, worst .*; answers without visible text: 1", alt) for alt in alts
     )
-    assert alts[0] == "First visible text. no answer in this time; limit 20.0 s"
+    assert alts[0] == "First visible text. nothing measured in this time; limit 20.0 s"
     for said in ("Deploy vLLM 0.23", "Incident", "r1", "24h 7d 30d 90d"):
         assert said in tags.words
     assert "another one" not in tags.words
@@ -174,7 +214,7 @@ async def test_the_page_of_a_run(site, kept):
     tags = await shown(site, snapshot(pipeline()), "/runs/r1", records=records)
     for said in (
         "Run r1 failing",
-        "complete: cut, between litellm and vllm",
+        "Answers break off, between litellm and vllm critical complete: cut",
         "it is slow",
         "Repeat this request curl -N",
     ):
@@ -211,7 +251,7 @@ async def test_the_page_of_an_incident(site, kept):
     await kept.dead("n1", NOW + timedelta(seconds=30), "the token was revoked")
     words = (await shown(site, snapshot(pipeline()), "/incidents/p1", records=records_of(kept))).words
     for said in (
-        "Answers break off critical open",
+        "Answers break off, between litellm and vllm critical open",
         "it is slow",
         "chat, heavy: pending → firing r1",
         "slack opened Not sent the token was revoked",

@@ -49,8 +49,8 @@ def test_a_silence_is_held_against_the_timers_above_by_their_clocks():
     timers = ((idle("ui", Clock.VISIBLE, 30.0, "browser"),), (idle("read", Clock.BYTE, 60.0, "edge"),), ())
     spans = [span(-1, silences={"byte": 20.0, "visible": 25.0, "event": 21.0})]
     edge, vllm = view(Past(spans=spans), chain(*timers)).hops
-    assert [name for name, _ in edge.charts[1].lines] == ["visible"]
-    assert [name for name, _ in vllm.charts[1].lines] == ["byte", "visible"]
+    assert [name for name, _ in edge.charts[1].lines] == ["visible text"]
+    assert [name for name, _ in vllm.charts[1].lines] == ["bytes", "visible text"]
     assert vllm.charts[1].levels == ("browser/ui 30.0 s", "edge/read 60.0 s")
 
 

@@ -1,7 +1,7 @@
 import asyncio
 
 import pytest
-from aiohttp import ClientSession, ServerDisconnectedError
+from aiohttp import ClientSession, ServerDisconnectedError, web
 
 from canary.core.secret import Secret
 from canary.core.service import Listen
@@ -58,7 +58,7 @@ async def test_what_is_no_address(host, port):
 async def test_a_port_that_is_taken():
     async with serve(site(), Listen(port=0)) as url:
         port = int(url.rpartition(":")[2])
-        with pytest.raises(ListenError, match=f"cannot listen at 127.0.0.1:{port}: .*[Aa]ddress already in use"):
+        with pytest.raises(ListenError, match=f"^cannot listen at 127.0.0.1:{port}: Address already in use$"):
             async with serve(site(), Listen(port=port)):
                 pytest.fail("it listens")
 
@@ -95,3 +95,32 @@ async def test_a_request_that_never_ends_does_not_keep_us():
             await gate.entered.wait()
         with pytest.raises(ServerDisconnectedError):
             await asking
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param(b"\x16\x03\x01\x02\x00\x01\x00\x01", id="TLS"),
+        pytest.param(b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * 10_000 + b"\r\n", id="too many headers"),
+        pytest.param(b"POST / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", id="two lengths"),
+        pytest.param(b"\x00\r\n\r\n", id="garbage"),
+    ],
+)
+async def test_who_speaks_no_http_is_told_so_and_not_logged(said, caplog):
+    async with serve(site(), Listen(port=0)) as url:
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
+        writer.write(said)
+        assert b" 400 " in await reader.readline()
+        writer.close()
+    assert caplog.records == []
+
+
+async def test_a_bug_of_our_own_is_logged(caplog):
+    async def bug(_):
+        raise ZeroDivisionError
+
+    broken = web.Application()
+    broken.router.add_get("/", bug)
+    async with serve(broken, Listen(port=0)) as url, ClientSession() as session, session.get(url) as answer:
+        assert answer.status == 500
+    assert "ZeroDivisionError" in caplog.text

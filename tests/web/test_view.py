@@ -7,6 +7,7 @@ from canary.core.incident import State
 from canary.core.observation import ConnectFailed, Phase, StoppedByUs
 from canary.core.verdict import Status
 from canary.web.view import NEVER_S, view_of
+from canary.web.words import Words
 from tests.fakes.evidence import evidence, headers, timer
 from tests.fakes.scripted_answer import done, finish, say, think
 from tests.fakes.snapshots import finding, incident, page, pipeline, result, run, snapshot
@@ -21,14 +22,18 @@ SILENT = evidence(headers(0.1), think(1.0), finish(2.0), done(2.1), first_visibl
 STOPPED = evidence(headers(0.1), think(1.0), end=StoppedByUs(at=1.1, reason="enough"))
 
 
+def seen(given):
+    return view_of(given, Words(language="en"))
+
+
 def card(*evidences, hop="vllm", variant="plain"):
     runs = [run(result(each, hop=hop, variant=variant), probe="heavy") for each in evidences]
-    (row,) = view_of(snapshot(pipeline(), runs=runs)).rows
+    (row,) = seen(snapshot(pipeline(), runs=runs)).rows
     return next(each for each in row.cards if each.name == hop)
 
 
 def test_hops_stand_in_the_order_of_the_path():
-    (row,) = view_of(snapshot(pipeline(hops=("edge", "agent", "vllm")), runs=[run(result(FAST))])).rows
+    (row,) = seen(snapshot(pipeline(hops=("edge", "agent", "vllm")), runs=[run(result(FAST))])).rows
     assert [(each.name, each.probed, each.status) for each in row.cards] == [
         ("browser", False, None),
         ("edge", True, None),
@@ -67,7 +72,7 @@ def test_a_limit_that_was_missed_comes_before_a_slower_answer_without_one():
     slower = replace(SLOW, first_visible_limit_s=None)
     late = evidence(headers(0.1), say(25.0), finish(25.1), done(25.2), first_visible_limit_s=20.0)
     runs = [run(result(slower), probe="deep"), run(result(late), probe="heavy")]
-    (row,) = view_of(snapshot(pipeline(), runs=runs)).rows
+    (row,) = seen(snapshot(pipeline(), runs=runs)).rows
     assert (row.cards[-1].first_visible_s, row.cards[-1].limit_s) == (25.0, 20.0)
 
 
@@ -78,13 +83,13 @@ def test_the_timeout_that_came_nearest():
 
 def test_a_pending_incident_is_no_open_one():
     pending = incident("chat", state=State.PENDING)
-    (row,) = view_of(snapshot(pipeline(), incidents=(pending,))).rows
+    (row,) = seen(snapshot(pipeline(), incidents=(pending,))).rows
     assert row.severity is None
 
 
 def test_a_row_shows_its_worst_incident():
     mild = incident("chat", incident_id="1", found=finding(severity=Severity.WARNING))
-    (row,) = view_of(snapshot(pipeline(), incidents=(mild, incident("chat", incident_id="2")))).rows
+    (row,) = seen(snapshot(pipeline(), incidents=(mild, incident("chat", incident_id="2")))).rows
     assert row.severity is Severity.CRITICAL
 
 
@@ -106,16 +111,35 @@ WELL = run(result(FAST))
 def test_the_summary_says_the_worst(runs, open_page, summary):
     fires = incident("chat")
     more = {"incidents": (fires,), "pages": (page(fires),)} if open_page else {}
-    assert view_of(snapshot(pipeline(), runs=runs, **more)).summary == summary
+    assert seen(snapshot(pipeline(), runs=runs, **more)).summary == summary
 
 
 def test_no_pipeline_is_not_called_well():
-    assert view_of(snapshot()).summary == "waiting"
+    assert seen(snapshot()).summary == "waiting"
 
 
 def test_two_probes_that_see_the_same_say_it_once():
     one = incident("chat", incident_id="1", found=finding("held back 1799 characters"))
     other = incident("chat", incident_id="2", probe="tiny", found=finding("held back 4077 characters"))
-    (shown,) = view_of(snapshot(pipeline(), incidents=(one, other), pages=(page(one, other),))).opens
+    (shown,) = seen(snapshot(pipeline(), incidents=(one, other), pages=(page(one, other),))).opens
     assert shown.messages == ("held back 1799 characters",)
     assert shown.seen_by == ("chat / reasoning-heavy", "chat / tiny")
+
+
+def test_a_card_leads_to_the_run_that_it_speaks_of():
+    runs = [run(result(FAST), run_id="well"), run(result(SLOW), run_id="slow", probe="other")]
+    for given, run_id in ((runs, "slow"), (runs[:1], "well")):
+        (row,) = seen(snapshot(pipeline(), runs=given)).rows
+        assert next(each for each in row.cards if each.name == "vllm").run_id == run_id
+
+
+def test_of_timeouts_that_would_fire_the_first_to_cut_is_shown():
+    """Not the one that is over by most."""
+    timers = (timer(30.0, name="slow", hop="edge"), timer(3.0, name="quick", hop="ui"))
+    given = evidence(headers(0.1), think(4.1), say(200.0), finish(200.1), done(200.2), timeouts=timers)
+    found = card(given).nearest
+    assert (found.timeout, found.limit_s) == ("ui/quick", 3.0)
+    lefts = {
+        each.subject: 1 - each.observed / each.limit for each in result(given).verdicts if each.limit and each.subject
+    }
+    assert lefts["edge/slow"] < lefts["ui/quick"] < 0

@@ -5,9 +5,17 @@ from string import Formatter
 import pytest
 
 import canary.web
+from canary.alerting.published import Phase
+from canary.analysis.lane import Sign
 from canary.core.finding import Severity
+from canary.core.incident import State
+from canary.core.notification import Reason
+from canary.core.run import CutShort
+from canary.core.span import RANGES
 from canary.core.status import Level
+from canary.core.timeout import Clock
 from canary.core.verdict import Status
+from canary.web.run_view import CHANNELS
 from canary.web.words import DEFAULT, MESSAGES, NAMES, Words, language_of
 
 FOLDER = Path(canary.web.__file__).parent
@@ -18,6 +26,15 @@ MADE = {
     *(f"severity_{severity}" for severity in Severity),
     *(f"level_{level}" for level in Level),
     *(f"status_{summary}" for summary in ("all", "incidents", "troubled", "unknown", "waiting")),
+    *(f"turn_{state}" for state in State),
+    *(f"told_{reason}" for reason in Reason),
+    *(f"phase_{phase}" for phase in Phase),
+    *(f"range_{name}" for name in RANGES),
+    *(f"clock_{clock}" for clock in Clock),
+    *(f"cut_short_{why}" for why in CutShort),
+    *(f"channel_{channel}" for channel in CHANNELS.values()),
+    *(f"sign_{sign.name.lower()}" for sign in Sign),
+    *(f"unit_{unit}" for unit in ("ms", "s", "min", "h", "d")),
     "level_untold",
     "incident_open",
     "incident_over",
@@ -52,6 +69,15 @@ def test_every_language_says_the_same(language):
     for key, text in MESSAGES[language].items():
         assert text.strip(), key
         assert places(text) == places(MESSAGES[DEFAULT][key]), key
+
+
+HANGUL = re.compile("[가-힣]")
+THE_SAME = {"canary", "keepalive", "ms", "{number}%", "{pipeline}, {probe}: {before} → {after}", "{title} ({place})"}
+THE_SAME |= {"{check}: {reason}", "{name} {value}"}
+
+
+def test_nothing_in_korean_was_left_in_english():
+    assert {text for text in MESSAGES["ko"].values() if not HANGUL.search(text)} <= THE_SAME
 
 
 def test_a_message_with_its_places():

@@ -51,7 +51,8 @@
   tip.className = "tip";
   tip.hidden = true;
   tip.setAttribute("aria-hidden", "true");
-  const written = (value, share) => value === null ? "–" : share ? `${Math.round(value * 100)} %` : value < 0.0995 ? `${+(value * 1000).toPrecision(3)} ms` : `${+value.toPrecision(3)} s`;
+  const unit = document.body.dataset;
+  const written = (value, share) => value === null ? "–" : share ? `${Math.round(value * 100)}${unit.percent}` : value < 0.0995 ? `${+(value * 1000).toPrecision(3)}${unit.ms}` : `${+value.toPrecision(3)}${unit.s}`;
   const ofPlot = (plot, part) => {
     const lines = JSON.parse(plot.dataset.lines);
     const count = lines[0][1].length;
