@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from canary.alerting.incidents import BLIND
-from canary.core.finding import Finding, Severity
+from canary.core.finding import Finding, Severity, never_reached
 from canary.core.units import format_duration
 from canary.core.verdict import Status, Verdict
 
@@ -66,7 +66,6 @@ FEELINGS: Mapping[tuple[str, str | None], str] = MappingProxyType(
 _FELT_ANYWAY = frozenset({BLIND, "streaming"})
 NOT_FELT = "It does not reach the hop nearest to people so far."
 
-_NEVER_REACHED = frozenset({"dns", "connect", "tls"})
 _PLAINEST_FIRST = tuple(dict.fromkeys(check for check, _ in FEELINGS))
 
 # By check and reason, as above.
@@ -155,14 +154,9 @@ def place(finding: Finding, phrases: Phrases = ENGLISH) -> str:
     """Where it begins, as it follows a title."""
     if finding.at_or_below:
         return phrases.at_or_below.format(origin=finding.origin)
-    if finding.edge is None or never_reached(finding):
+    if finding.edge is None or never_reached(finding.check, finding.reason):
         return phrases.at.format(origin=finding.origin)
     return phrases.between.format(above=finding.edge[0], below=finding.edge[1])
-
-
-def never_reached(finding: Finding) -> bool:
-    """Whether nobody got as far as to the hop at fault: then nothing goes wrong between it and the one below."""
-    return finding.check == "reachable" and finding.reason in _NEVER_REACHED
 
 
 def _at_the_top(finding: Finding) -> Verdict | None:

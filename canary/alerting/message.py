@@ -17,10 +17,10 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 
 from canary.alerting.changed import deploys, versions
-from canary.alerting.feeling import feeling, never_reached, place, title
+from canary.alerting.feeling import feeling, place, title
 from canary.alerting.pages import SETTLED, leading
 from canary.alerting.rules import Rules
-from canary.core.finding import Finding
+from canary.core.finding import Finding, never_reached
 from canary.core.history import Past
 from canary.core.incident import Incident, Page
 from canary.core.notification import HopRow, Message, Reason
@@ -99,7 +99,7 @@ def message_of(
 def where(finding: Finding) -> str:
     if finding.at_or_below:
         return f"{finding.origin} or below"
-    if finding.edge is None or never_reached(finding):
+    if finding.edge is None or never_reached(finding.check, finding.reason):
         return finding.origin
     return f"{finding.edge[0]} -> {finding.edge[1]}"
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from canary.checks.faults import Cause, Fault
-from canary.core.finding import HopVerdict
+from canary.core.finding import HopVerdict, never_reached
 from canary.core.units import format_duration, plural
 from canary.core.verdict import Status
 
@@ -42,6 +42,8 @@ def message_of(
     sentences = [f"{_capital(_headline(fault, hops))}: {_both_sides(fault, hops)}."]
     if affected:
         sentences.append(f"{_capital(_names(affected))} {'is' if len(affected) == 1 else 'are'} affected.")
+    if down := _down_by_themselves(cause, hops):
+        sentences.append(f"{_names(down)} cannot be reached either, which this does not explain.")
     if load is not None:
         sentences.append(_of_itself(load, fault))
     if also := _also(cause):
@@ -83,6 +85,18 @@ def _of_itself(load: HopVerdict, fault: Fault) -> str:
         f"; people waited {format_duration(felt.observed)}" if felt.observed is not None and felt.unit == "s" else ""
     )
     return f"{load.hop} says of itself: {load.verdict.message}{waited}."
+
+
+def _down_by_themselves(cause: Cause, hops: Sequence[str]) -> list[str]:
+    """Hops above the origin that nobody got as far as to: one page says it, and that there is more to mend."""
+    found = {
+        hop: never_reached(fault.check, fault.verdicts[hop].reason)
+        for fault in (cause.fault, *cause.consequences)
+        if fault.check == "reachable"
+        for hop in fault.failing
+        if hop != cause.fault.origin
+    }
+    return [hops[hop] for hop in sorted(found, reverse=True) if found[hop]]
 
 
 def _also(cause: Cause) -> list[str]:

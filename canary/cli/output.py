@@ -62,12 +62,12 @@ def guard() -> None:
     What the encoding cannot express (the byte FF in a file's name) is written as `\udcff`, as JSON has it too.
     """
     if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout = _as(Result, sys.stdout)
+        sys.stdout = as_kind(Result, sys.stdout)
     if isinstance(sys.stderr, TextIOWrapper):
-        sys.stderr = _as(Beside, sys.stderr)
+        sys.stderr = as_kind(Beside, sys.stderr)
 
 
-def _as(kind: type[TextIOWrapper], stream: TextIOWrapper) -> TextIOWrapper:
+def as_kind(kind: type[TextIOWrapper], stream: TextIOWrapper) -> TextIOWrapper:
     """As prompt as before: unbuffered where PYTHONUNBUFFERED says so."""
     encoding, by_line, at_once = stream.encoding, stream.line_buffering, stream.write_through
     raw = stream.detach()

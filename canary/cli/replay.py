@@ -85,6 +85,7 @@ def _judge(evidence: Evidence, test: BudgetTest | None, control: Evidence | None
 
 
 def _evidence(file: Path, terms: Terms) -> Evidence:
+    timers, first_visible_s = terms.timers, terms.first_visible_s  # what was typed is looked at first
     try:
         observation = decode(_load(file))
     except UnknownProtocolError as error:
@@ -93,9 +94,9 @@ def _evidence(file: Path, terms: Terms) -> Evidence:
     return Evidence(
         observation=observation,
         measurement=measure(observation),
-        timeouts=terms.timers,
+        timeouts=timers,
         catalogue=catalogue(),
-        first_visible_limit_s=terms.first_visible_s,
+        first_visible_limit_s=first_visible_s,
         inline_reasoning=terms.inline_reasoning,
     )
 

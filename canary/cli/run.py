@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -52,7 +53,11 @@ def run(
 
 
 def begin(daemon: Coroutine[None, None, None]) -> None:
-    """Run a daemon until it is told to stop. Raises UsageError where it cannot begin."""
+    """Run a daemon until it is told to stop. Raises UsageError where it cannot begin.
+
+    A SIGHUP that comes before it listens asks for what it is about to do anyway, and must not end it.
+    """
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
     async def ended() -> OutputError | None:
         """Whoever read its output and left has ended the loop; asyncio would complain that nobody caught it there."""

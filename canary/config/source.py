@@ -107,10 +107,17 @@ def is_file(path: File) -> bool:
         return False
 
 
+def _instead(path: File) -> str:
+    """What is there that is no file; a pipe may never end, and can be read but once."""
+    if path.is_dir():
+        return "a folder"
+    return "a pipe or a device" if path.exists() else "no such file"
+
+
 def _text(path: File) -> str:
     try:
         if not path.is_file():
-            raise _Refused("a folder" if path.is_dir() else "no such file", expected="a YAML file")
+            raise _Refused(_instead(path), expected="a YAML file")
         with path.open("rb") as stream:
             raw = stream.read(_MAX_BYTES + 1)
         if len(raw) > _MAX_BYTES:

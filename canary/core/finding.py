@@ -22,6 +22,11 @@ class HopVerdict:
     verdict: Verdict
 
 
+def never_reached(check: str, reason: str) -> bool:
+    """Whether it says that nobody got as far as to the hop: whatever is the matter there, no hop below it is why."""
+    return check == "reachable" and reason in {"dns", "connect", "tls"}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """`origin` is the hop at fault; `edge` the pair (hop above, hop below) where good turned bad, if there is one.

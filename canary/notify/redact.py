@@ -10,17 +10,22 @@ from urllib.parse import quote, unquote, urlsplit
 
 from canary.core.notification import Delivery, Sent
 from canary.core.secret import Secret
+from canary.notify.tidy import line
 
+_MOST = 300  # characters of a reply: it often names the field that it did not like
 _SHORTEST = 6  # a shorter value would blank out ordinary text
 
 
 def without_secrets(delivery: Delivery, options: object) -> Delivery:
-    """Every secret of these options, whole or as the part of a URL that makes it one, becomes `***`."""
+    """Every secret of these options, whole or as the part of a URL that makes it one, becomes `***`.
+
+    What is left is one line that a terminal and a database can bear: it is the word of a stranger.
+    """
     said = delivery.note if isinstance(delivery, Sent) else delivery.why
     secrets = sorted(set(_texts(options)), key=len, reverse=True)
     for secret in secrets:
         said = said.replace(secret, "***")
-    said = _without_stump(said, secrets)
+    said = line(_without_stump(said, secrets), most=_MOST)
     return replace(delivery, note=said) if isinstance(delivery, Sent) else replace(delivery, why=said)
 
 

@@ -204,7 +204,8 @@ async def _answer(call: Awaitable[Any]) -> Mapping[str, Json] | RetryLater | Rej
         return classify(*_refusal(error.response))
     except SlackRequestError:
         return RetryLater(why="the file could not be uploaded")
-    except AttributeError:  # slack-sdk takes every reply for an object; what stands in between answers text or lists
+    except (AttributeError, ValueError, RecursionError):
+        # slack-sdk takes every reply for an object, and for JSON within reason; what stands in between answers anything
         return RetryLater(why="the answer is not Slack's")
     return dict(reply.data)
 

@@ -43,7 +43,7 @@ def seen_by_all(made, asked, *, times):
             for each in asked:
                 world.tick(5)
                 name = f"{pipeline.name}-{each.budgets}-{number}"
-                world.conclude(replace(runs[each], id=name, pipeline=pipeline.name))
+                world.conclude(replace(runs[each], id=name, pipeline=pipeline.name, started_at=world.now))
     return world
 
 

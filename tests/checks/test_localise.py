@@ -490,6 +490,36 @@ MESSAGES = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("groups", "said"),
+    [
+        pytest.param(
+            [verdicts("ui F | edge F | litellm F | vllm P", check="reachable", reasons={"litellm": "not_found"})],
+            "edge and ui are affected.",
+            id="what relays it",
+        ),
+        pytest.param(
+            [verdicts("ui F | edge F | litellm F | vllm P", check="reachable", reasons={"edge": "connect"})],
+            "edge and ui are affected. edge cannot be reached either, which this does not explain.",
+            id="two are down",
+        ),
+        pytest.param(
+            [
+                verdicts("litellm F | vllm P", check="complete"),
+                verdicts("ui F | edge F | litellm P | vllm P", check="reachable", reasons={"ui": "tls", "edge": "dns"}),
+            ],
+            "edge and ui are affected. edge and ui cannot be reached either, which this does not explain. This explains"
+            " reachable too.",
+            id="and the one below is not down",
+        ),
+    ],
+)
+def test_what_is_down_by_itself_is_said(groups, said):
+    """It is on one page, or a host that is lost would be a page for each hop; but mending the origin is not enough."""
+    (finding,) = found_in(*groups)
+    assert finding.message.endswith(f" {said}")
+
+
 @pytest.mark.parametrize(("chain", "message"), MESSAGES)
 def test_messages(chain, message):
     (finding,) = found_in(chain)

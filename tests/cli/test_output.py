@@ -2,9 +2,12 @@
 
 import subprocess
 import sys
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
+
+from canary.cli.output import Beside, Result, as_kind
 
 RECORDED = Path(__file__).parent.parent / "transcripts" / "recorded" / "edge-nginx-2s-cut.jsonl"  # a FAIL
 COMMANDS = [
@@ -49,6 +52,15 @@ def test_a_reader_who_has_left_is_no_fault(arguments):
 def test_what_is_said_beside_the_result_may_get_lost(arguments, code):
     with Path("/dev/full").open("w") as full:
         assert canary(arguments, stdout=subprocess.DEVNULL, stderr=full).returncode == code
+
+
+@pytest.mark.parametrize("kind", [Result, Beside])
+def test_what_is_unbuffered_stays_so(kind):
+    """As PYTHONUNBUFFERED asks, which containers set."""
+    raw = BytesIO()
+    stream = as_kind(kind, TextIOWrapper(raw, encoding="utf-8", write_through=True))
+    stream.write("a\udcff")
+    assert raw.getvalue() == rb"a\udcff"
 
 
 def test_a_stream_that_is_closed_from_the_beginning():

@@ -1,6 +1,8 @@
 """`canary run`: what cannot begin, and which files are watched. The daemon itself is in tests/daemon."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -91,3 +93,16 @@ def test_a_change_to_the_file_of_a_secret_is_seen(tmp_path, text):
     assert changed()
     secret.write_text("third")
     assert not changed()
+
+
+def test_a_request_to_reload_that_comes_too_early_ends_nothing():
+    daemon = """
+import os, signal
+from canary.cli.run import begin
+async def daemon():
+    os.kill(os.getpid(), signal.SIGHUP)
+    print("began")
+begin(daemon())
+"""
+    ended = subprocess.run([sys.executable, "-c", daemon], capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stdout) == (0, "began\n")

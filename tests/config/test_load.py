@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -188,6 +189,7 @@ def test_every_file_speaks_and_files_keep_their_order(tmp_path: Path, env: dict[
         pytest.param(lambda p: p.symlink_to(p), "found no such file, expected a YAML file", id="symlink to itself"),
         pytest.param(lambda p: p.write_bytes(b"#" * 2**21), "found more than 1048576 bytes, expected", id="huge"),
         pytest.param(lambda _: None, "found no such file, expected a YAML file", id="missing"),
+        pytest.param(os.mkfifo, "found a pipe or a device, expected a YAML file", id="pipe"),
     ],
 )
 def test_what_is_no_config_file(tmp_path: Path, env: dict[str, str], make, message: str):

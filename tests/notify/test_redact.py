@@ -42,6 +42,8 @@ OPTIONS = Options(
         pytest.param("said: Bearer h3ader…", "said: ***…", id="a quote that ends within a secret"),
         pytest.param("said: t0k3n-abcde", "said: ***", id="a reply that broke off within a secret"),
         pytest.param("said: t0k3…", "said: t0k3…", id="a quote that ends within its first signs"),
+        pytest.param("x" * 10**6, "x" * 299 + "…", id="without an end"),
+        pytest.param("a\x1b[31m\n\ud800b", "a [31m b", id="what no terminal and no database takes"),
         pytest.param("abc plain-text", "abc plain-text", id="ordinary words are left alone"),
     ],
 )

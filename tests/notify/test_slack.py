@@ -201,6 +201,8 @@ async def test_what_only_a_person_can_put_right_is_rejected(tell, change, why):
         pytest.param(200, "<html>log in</html>", RetryLater(why="HTTP 200", after_s=7.0), id="a captive portal"),
         pytest.param(200, "[1]", RetryLater(why="the answer is not Slack's"), id="a list"),
         pytest.param(200, '"yes"', RetryLater(why="the answer is not Slack's"), id="a text"),
+        pytest.param(200, "[" * 100_000, RetryLater(why="the answer is not Slack's"), id="nested too deeply"),
+        pytest.param(200, "9" * 5000, RetryLater(why="the answer is not Slack's"), id="a number without an end"),
         pytest.param(200, "{", RetryLater(why="HTTP 200", after_s=7.0), id="half an object"),
         pytest.param(200, "null", RetryLater(why="HTTP 200", after_s=7.0), id="null"),
     ],

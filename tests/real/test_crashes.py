@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -26,6 +27,7 @@ pytestmark = pytest.mark.real
 
 KILLS = int(os.environ.get("CANARY_KILLS", "60"))
 SEED = 20261129
+PATIENCE_S = 240.0  # on a machine that has much else to do
 MOOD = 7  # so many requests well, then as many not
 WELL: Sequence[Step] = [
     (0.0, SSE_HEAD),
@@ -121,6 +123,14 @@ class Daemon:
         self.reader = threading.Thread(target=self._read)
         self.reader.start()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Where the test failed, nobody else would ever end it."""
+        if self.process.poll() is None:
+            self.end(signal.SIGKILL)
+
     def _read(self) -> None:
         assert self.process.stderr is not None
         for line in self.process.stderr:
@@ -185,16 +195,16 @@ def test_nothing_stored_is_lost_or_told_wrong(tmp_path: Path, receiver: Receiver
     with in_thread(LlmServer(Mood())) as engine:
         config = config_of(tmp_path, engine.url, receiver)
         for kill in range(KILLS):
-            daemon = Daemon(config)
-            assert daemon.first.wait(60), daemon.lines
-            threading.Event().wait(moments.uniform(0.0, 2.5))  # the moment is the point: no event stands for it
-            assert daemon.end(signal.SIGKILL) == -signal.SIGKILL, daemon.lines
+            with Daemon(config) as daemon:
+                assert daemon.first.wait(PATIENCE_S), daemon.lines
+                threading.Event().wait(moments.uniform(0.0, 2.5))  # the moment is the point: no event stands for it
+                assert daemon.end(signal.SIGKILL) == -signal.SIGKILL, daemon.lines
             stored |= daemon.stored
             assert faults_of(tmp_path / "canary.db") == [], f"after kill {kill}"
-        last = Daemon(config)
-        assert last.first.wait(60)
-        threading.Event().wait(10.0)  # time to deliver what was left
-        assert last.end(signal.SIGTERM) == 0, last.lines
+        with Daemon(config) as last:
+            assert last.first.wait(PATIENCE_S), last.lines
+            threading.Event().wait(10.0)  # time to deliver what was left
+            assert last.end(signal.SIGTERM) == 0, last.lines
         stored |= last.stored
     with closing(sqlite3.connect(tmp_path / "canary.db")) as db:
         kept = {run for (run,) in db.execute("SELECT id FROM runs")}

@@ -135,7 +135,15 @@ def test_every_page_in_a_browser(demo, modules, tmp_path, language):
         assert each["said"] == [], place
         assert [url for url in each["asked"] if not url.startswith(demo)] == [], place
         assert each["overflow"] <= 0, place
+        assert each["first"] == "#main", place  # the way past what is the same on every page
         assert [found for found in each["violations"] if found["impact"] in SERIOUS] == [], place
+
+
+def test_every_link_leads_somewhere(demo, modules, tmp_path):
+    seen = look(demo, modules, tmp_path, pages_of(demo), scripts=False, widths=[1280], schemes=["light"])
+    links = {link.partition("#")[0] for each in seen for link in each["links"]}
+    assert len(links) > 20
+    assert [link for link in sorted(links) if not link.startswith(demo) or not _get(link)] == []
 
 
 def test_every_page_without_scripts(demo, modules, tmp_path):

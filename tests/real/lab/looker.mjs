@@ -24,6 +24,9 @@ for (const scheme of plan.schemes) {
       page.on("request", (request) => asked.push(request.url()));
       const answer = await page.goto(plan.base + path, { waitUntil: "networkidle" });
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      const links = await page.evaluate(() => [...document.querySelectorAll("a[href]")].map((each) => each.href));
+      await page.keyboard.press("Tab");
+      const first = await page.evaluate(() => document.activeElement.getAttribute("href"));
       let violations = [];
       if (plan.scripts ?? true) {
         await page.evaluate(axe); // the debugger's own way in, which no content policy forbids
@@ -34,7 +37,7 @@ for (const scheme of plan.schemes) {
         });
       }
       await page.screenshot({ path: `${plan.out}/${name}-${width}-${scheme}.png`, fullPage: true });
-      seen.push({ name, width, scheme, status: answer.status(), title: await page.title(), said, asked, overflow, violations });
+      seen.push({ name, width, scheme, status: answer.status(), title: await page.title(), said, asked, links, first, overflow, violations });
       await page.close();
     }
     await context.close();
