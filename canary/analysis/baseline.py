@@ -10,7 +10,8 @@ noise multiplies; shares as log odds):
 - Or, if that is nearer and 50 runs or more show a whole week: the furthest of these medians, and beyond it 5 deviations
   of the noise alone, or 3.5 of theirs (the furthest of many is 2 from the middle by chance). What comes and goes with
   the hours was seen by then as far as it goes: to allow 5 deviations of it would never find half the speed where noon
-  and night differ by a half.
+  and night differ by a half. (200 runs five minutes apart are no week. There such a day still hides a doubling; a limit
+  of the probe does not.)
 - A relative change of 50 %: a ratio of 1.5 either way, so that half the speed is as much as twice the time.
 - An absolute floor: nobody waits for 40 ms that became 80 ms.
 - What a tenth of the earlier runs were beyond themselves: the second hump of two is usual, whatever the deviation says.

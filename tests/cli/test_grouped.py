@@ -47,5 +47,5 @@ def test_a_field_without_a_default_is_required():
 
     app = typer.Typer()
     app.command()(send)
-    with pytest.raises(typer.exceptions.TyperException, match="--name"):
+    with pytest.raises(typer.exceptions.TyperException, match="Missing parameter: name"):
         app([], standalone_mode=False)
