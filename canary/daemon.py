@@ -106,19 +106,25 @@ async def run_daemon(
         refusals.append(error)
         stop.set()
 
-    seen = config.stamp()
-    plan = config.load()
-    config.log(plan.service.log_format)
     async with AsyncExitStack() as stack:
+        wanted = asyncio.Event()
+        stack.enter_context(_signals(stop, wanted))
+        seen = config.stamp()
+        plan = config.load()
+        config.log(plan.service.log_format)
         store = await stack.enter_async_context(store_at(plan.service.storage))
         session = await stack.enter_async_context(aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()))
         running = build(plan, config, store=store, session=session, clocks=clocks, finished=finished)
         running.archive.refused = refuse
         await running.recall()
         reload = Reload(
-            read=partial(_read, config), stamp=config.stamp, running=running, seen=seen, look_s=config.look_s
+            read=partial(_read, config),
+            stamp=config.stamp,
+            running=running,
+            seen=seen,
+            look_s=config.look_s,
+            wanted=wanted,
         )
-        stack.enter_context(_signals(stop, reload.wanted))
         statements = Statements(known=running.known, archive=running.archive, clocks=clocks)
         site = app(
             snapshot=running.snapshot,
@@ -253,7 +259,11 @@ def _store_changed(trouble: str | None) -> None:
 
 @contextmanager
 def _signals(stop: asyncio.Event, reload: asyncio.Event) -> Iterator[None]:
-    """SIGTERM and Ctrl-C stop in order, the second one at once; SIGHUP reads the config again."""
+    """SIGTERM and Ctrl-C stop in order, the second one at once; SIGHUP reads the config again.
+
+    From the first moment on: opening a store may take minutes (it migrates, or does not answer). A SIGHUP would kill us
+    meanwhile, and a SIGTERM would not even be heard in a container, whose first process has no defaults.
+    """
     loop = asyncio.get_running_loop()
 
     def end(number: int) -> None:

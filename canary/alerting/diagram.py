@@ -1,4 +1,4 @@
-"""The table of `incidents.NEXT`, drawn: as text for a terminal, as Graphviz and as Mermaid for documents."""
+"""The table of `incidents.NEXT`, drawn: as text for a terminal, and as Mermaid for documents."""
 
 from __future__ import annotations
 
@@ -15,11 +15,6 @@ def as_text() -> str:
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     )
-
-
-def as_graphviz() -> str:
-    arrows = [f'    {before} -> {after} [label="{label}"];' for before, after, label in _arrows()]
-    return "\n".join(["digraph incident {", "    rankdir=LR;", *arrows, "}"])
 
 
 def as_mermaid() -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from canary.alerting.mute import Mute, mute_of
@@ -21,13 +21,14 @@ class Listener:
 
     `policies`: of the routes that lead to it, from members that are not mute; all of them where all are. The most
     urgent of them counts, since a page that is shared with something of less weight is no less urgent. `ending`: some
-    member recovers.
+    member recovers. `edits`: what it was told can be put right without disturbing anybody.
     """
 
     receiver: str
     policies: tuple[Policy, ...]
     mute: Mute | None = None
     ending: bool = False
+    edits: bool = False
 
     @property
     def remind_s(self) -> float | None:
@@ -56,10 +57,14 @@ def listeners_of(
             reached.setdefault(each.receiver, []).append((each.policy, mute))
     for receiver in also:
         reached.setdefault(receiver, [(_ONLY_NEWS, mute) for mute in mutes])
-    return tuple(_listener(receiver, ways, ending=ending) for receiver, ways in reached.items())
+    editing = {receiver.name for receiver in rules.receivers if receiver.edits}
+    return tuple(
+        replace(_listener(receiver, ways), ending=ending, edits=receiver in editing)
+        for receiver, ways in reached.items()
+    )
 
 
-def _listener(receiver: str, ways: Sequence[tuple[Policy, Mute | None]], *, ending: bool) -> Listener:
+def _listener(receiver: str, ways: Sequence[tuple[Policy, Mute | None]]) -> Listener:
     """Where every way is mute, that is what the receiver is: until the first of them ends."""
     heard = tuple(policy for policy, mute in ways if mute is None)
     mutes = [mute for _, mute in ways if mute is not None]
@@ -67,5 +72,4 @@ def _listener(receiver: str, ways: Sequence[tuple[Policy, Mute | None]], *, endi
         receiver=receiver,
         policies=heard or tuple(policy for policy, _ in ways),
         mute=None if heard else min(mutes, key=lambda mute: mute.until),
-        ending=ending,
     )

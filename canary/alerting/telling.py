@@ -9,6 +9,9 @@ of it yet, and hears then. And nothing is told twice after a restart.
 - A rise in severity is told at once. That more hops are affected is told every five minutes at most: an outage reaches
   one pipeline after the other. Better, which may be noise, once an hour at most, and not while something recovers,
   since then the end is near.
+- That the reason is another one (a repair went half-way) puts right what was said, where that can be edited without
+  disturbing anybody: every five minutes at most, and never for numbers alone. It is no news beside this, so it moves
+  no reminder, and keeps nothing else waiting. Who cannot edit reads it in whatever comes next.
 - Reminders and escalation wait for an acknowledgement, and end with it. Escalation counts from the first message; after
   an acknowledgement that counts no more (`pages`), from the first message about what it was not meant for.
 """
@@ -28,6 +31,7 @@ from canary.core.notification import Reason
 
 BETTER_AT_MOST = timedelta(hours=1)
 WIDER_AT_MOST = timedelta(minutes=5)
+CHANGED_AT_MOST = timedelta(minutes=5)
 WITHHELD = frozenset(
     {
         Reason.NOTHING_NEW,
@@ -68,7 +72,9 @@ def decisions(page: Page, members: Sequence[Incident], rules: Rules, now: dateti
 
 def heard(page: Page, receiver: str, reason: Reason, now: datetime) -> Page:
     """The page after the receiver was told; what it heard before a resolution is of no use any more."""
-    told = Told(receiver=receiver, at=now, reason=reason, severity=page.severity, affected=page.affected)
+    told = Told(
+        receiver=receiver, at=now, reason=reason, severity=page.severity, affected=page.affected, fault=_fault(page)
+    )
     over = reason is Reason.RESOLVED
     others = (
         each
@@ -107,7 +113,7 @@ def _wanted(page: Page, listener: Listener, now: datetime) -> tuple[Reason, date
     """What there would be to say, were there no mute; for what is withheld, until when."""
     if listener.receiver not in announced_to(page):
         return (Reason.FLAPPING if page.flapping else Reason.OPENED), None
-    last, by_reason = _last(page, listener.receiver), _by_reason(page, listener.receiver)
+    last, by_reason = _last_aloud(page, listener.receiver), _by_reason(page, listener.receiver)
     if _outranks(page.severity, last.severity):
         return Reason.WORSE, None
     if not page.flapping and _settled_unheard(by_reason):
@@ -117,7 +123,9 @@ def _wanted(page: Page, listener: Listener, now: datetime) -> tuple[Reason, date
         return Reason.REMINDER, None
     if page.flapping:
         return Reason.SETTLING, settles_at(page)
-    return _news(page, last, by_reason, listener, now) or (Reason.NOTHING_NEW, reminder)
+    found = _news(page, last, by_reason, listener, now) or (Reason.NOTHING_NEW, reminder)
+    edit = listener.edits and found[0] in WITHHELD and _another_fault(page, _last(page, listener.receiver), now)
+    return (Reason.CHANGED, None) if edit else found
 
 
 def _news(
@@ -132,6 +140,17 @@ def _news(
     if listener.ending:
         return Reason.SETTLING, None
     return _at_most(Reason.BETTER, by_reason.get(Reason.BETTER), BETTER_AT_MOST, now)
+
+
+def _another_fault(page: Page, last: Told, now: datetime) -> bool:
+    """Whether what was told last, be it by an edit, names another fault, and is some time ago."""
+    fault = _fault(page)
+    return fault is not None and last.fault not in (None, fault) and now - last.at >= CHANGED_AT_MOST
+
+
+def _fault(page: Page) -> str | None:
+    """What is wrong, without numbers: as its leading finding calls it."""
+    return None if page.lead is None else f"{page.lead.finding.check} {page.lead.finding.reason}"
 
 
 def _at_most(reason: Reason, before: Told | None, apart: timedelta, now: datetime) -> tuple[Reason, datetime | None]:
@@ -201,6 +220,11 @@ def _once(found: Sequence[Decision]) -> tuple[Decision, ...]:
 
 def _last(page: Page, receiver: str) -> Told:
     return [told for told in page.told if told.receiver == receiver][-1]
+
+
+def _last_aloud(page: Page, receiver: str) -> Told:
+    """What it was told last that was more than an edit."""
+    return [told for told in page.told if told.receiver == receiver and told.reason != Reason.CHANGED][-1]
 
 
 def _by_reason(page: Page, receiver: str) -> Mapping[str, Told]:

@@ -16,7 +16,7 @@ from typing import Literal, Protocol, TypeVar
 from canary.analysis.forecast import forecast
 from canary.analysis.lane import MEANINGS, Sign, column, lane, round_step
 from canary.core.observation import Completed, StoppedByUs
-from canary.core.run import HopResult, Run
+from canary.core.run import PLAIN, HopResult, Run
 from canary.core.timeout import Fires
 from canary.core.units import format_duration
 from canary.core.verdict import Status, worst
@@ -163,7 +163,7 @@ def top_down(results: Sequence[_Result]) -> list[_Result]:
 
 
 def _row(result: HopResult, top: float, span_s: float, captions: Captions) -> Iterator[Box | Words]:
-    name = result.hop if result.variant == "plain" else f"{result.hop} {result.variant}"
+    name = result.hop if result.variant == PLAIN else f"{result.hop} {result.variant}"
     middle = top + _ROW / 2
     yield Words(x=12, y=middle + 4, text=_short(name, _LONGEST_NAME))
     x: float = _LEFT

@@ -22,7 +22,8 @@ from canary.core.spec import BudgetTest, Expectation
 from canary.core.verdict import Status, Verdict
 
 NAME = "budget"
-_CUT_FINISHES = ("length", "max_tokens", "max_output_tokens", "error", "abort")
+OUT_OF_TOKENS = ("length", "max_tokens", "max_output_tokens")
+_CUT_FINISHES = (*OUT_OF_TOKENS, "error", "abort")
 
 
 class Outcome(StrEnum):
@@ -68,7 +69,7 @@ class Arms:
     """The same question at the same hop: with the parameter, without it, and with a misspelt one.
 
     `chars_per_token`: learned from this hop's finished answers. `separates`: whether some answer of this hop in the
-    same run ended its reasoning with something else; None: nobody looked, as with recordings.
+    same run showed that what looks like reasoning is no answer; None: nobody looked, as with recordings.
     """
 
     treatment: Evidence
@@ -144,6 +145,16 @@ def tells_apart(evidence: Evidence) -> bool | None:
     if ends_reasoning(evidence.observation.events):
         return True
     return False if evidence.measurement.reasoning_chars and _finished(evidence) else None
+
+
+def runs_on(evidence: Evidence) -> bool:
+    """Whether an answer was nothing but reasoning until its room ran out.
+
+    Asked for yes or no under a tiny cap, an obedient engine is done long before that, wherever its answer would stand.
+    """
+    measurement = evidence.measurement
+    out_of_tokens = measurement.finish_reason in OUT_OF_TOKENS
+    return out_of_tokens and measurement.reasoning_chars > 0 and not ends_reasoning(evidence.observation.events)
 
 
 def alone(reading: Reading) -> bool:

@@ -7,14 +7,13 @@ as long.
 
 from __future__ import annotations
 
-from canary.checks.budget_arms import Outcome, Reading, Ruling, cut_short, hides, unclear
+from canary.checks.budget_arms import OUT_OF_TOKENS, Outcome, Reading, Ruling, cut_short, hides, unclear
 from canary.checks.reasoning_count import TokenRange, exactly
 from canary.checks.visible_content import max_tokens
 from canary.core.stream import ReasoningForm
 from canary.core.units import format_duration
 
 _TIMES_FASTER = 3.0
-_OUT_OF_TOKENS = ("length", "max_tokens", "max_output_tokens")
 _LEAST_DIFFERENCE_S = 1.0  # three times a tenth of a second is noise
 
 
@@ -34,7 +33,7 @@ def spent(treatment: Reading, control: Reading | None, *, within: int, twice: in
     """Nothing visible before the length ran out, and more was allowed than obedience could have hidden."""
     measurement = treatment.evidence.measurement
     allowed = max_tokens(treatment.evidence.observation.exchange.asked)
-    if allowed is None or allowed <= twice or measurement.finish_reason not in _OUT_OF_TOKENS:
+    if allowed is None or allowed <= twice or measurement.finish_reason not in OUT_OF_TOKENS:
         return None
     shown = measurement.visible_chars or measurement.tool_call_chars or measurement.refusal_chars
     if shown or control is None or not control.evidence.measurement.visible_chars:

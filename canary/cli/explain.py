@@ -24,6 +24,7 @@ from canary.core.finding import Finding, Severity
 from canary.core.incident import Incident, Page
 from canary.core.jsonable import as_json
 from canary.core.observation import Json
+from canary.core.run import PLAIN
 from canary.core.spec import Pipeline, Plan
 from canary.core.units import plural
 from canary.store import AmbiguousIdError, Delivered, Held, Store
@@ -109,7 +110,7 @@ def _finding(text: str, pipeline: Pipeline) -> Finding:
         origin=hop,
         severity=Severity.CRITICAL,
         message="supposed",
-        variant="plain",
+        variant=PLAIN,
     )
 
 

@@ -20,7 +20,6 @@ from canary.core.status import Level, Note, Override
 from canary.store import Store
 
 _LONGEST = 1000  # characters of a note; as over HTTP
-_SUBJECT = "page:ID or pipeline:NAME"
 
 Author = Annotated[
     str | None,

@@ -15,7 +15,7 @@ from canary.checks.idle_timeout import label
 from canary.cli.screen import STYLES, plain, shown
 from canary.cli.timeline import LABEL_COLUMNS, axis_row, legend, stream_row, timer_row
 from canary.core.finding import Finding, Severity
-from canary.core.run import HopResult, Run
+from canary.core.run import PLAIN, HopResult, Run
 from canary.core.units import plural
 from canary.core.verdict import Status, Verdict
 from canary.wire.curl import curl
@@ -88,7 +88,7 @@ def _fitting(key: Text, *, label_columns: int, width: int) -> list[Text]:
 
 
 def request_name(result: Judged) -> str:
-    return result.hop if result.variant == "plain" else f"{result.hop} {result.variant}"
+    return result.hop if result.variant == PLAIN else f"{result.hop} {result.variant}"
 
 
 def _fatal_timers(results: Sequence[HopResult], *, span_s: float, columns: int, label_columns: int) -> list[Text]:

@@ -18,7 +18,12 @@ from canary.notify import NOTIFIERS
 def receiver_of(section: Any) -> Receiver:
     """`section`: a `ReceiverSection`, whose fields mypy cannot know."""
     kind = next(kind for kind in NOTIFIERS if getattr(section, kind) is not None)
-    return Receiver(name=section.name, kind=kind, options=_options(kind, getattr(section, kind)))
+    return Receiver(
+        name=section.name,
+        kind=kind,
+        options=_options(kind, getattr(section, kind)),
+        edits=NOTIFIERS[kind].edits,
+    )
 
 
 def _options(kind: str, section: object) -> object:

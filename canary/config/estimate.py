@@ -6,8 +6,8 @@ Two numbers, because a budget test stops its streams as soon as it knows:
   treatment stopped past twice its cap or in the first words of its answer. Counts from characters are certain only a
   third later. A hop that hides reasoning tells its count at the very end, so nothing is stopped there. Where no cap is
   expected to be honoured, a short question shows how answers end.
-- `upper`: no stream is stopped early, and each cap takes all three questions, each with one repeat. Nothing on the
-  schedule costs more.
+- `upper`: no stream is stopped early, each cap takes all three questions, each with one repeat, and the short question
+  is asked. Nothing on the schedule costs more.
 
 In both, every plain answer runs to its max_tokens; so does the control where other checks need it whole, and each
 repeat of a soft cap, a level or a switch. A treatment of a cap has a max_tokens of its own. A prompt has at most as
@@ -148,11 +148,15 @@ def _of_hop(hop: Hop, assignment: Assignment) -> tuple[Tokens, Tokens]:
     """Usual and upper."""
     plain = Tokens(input=_prompt_tokens(assignment.probe), output=assignment.probe.max_tokens)
     shows = hop.forwards_reasoning is not False
-    usual, upper = _control(assignment, plain, shows=shows) + _short_question(hop, assignment, shows=shows), plain
+    usual, upper = _control(assignment, plain, shows=shows), plain
     for budget in assignment.budgets:
         usual, upper = usual + _usual(budget, plain, shows=shows), upper + _upper(budget, plain)
-    asked_again = any(_is_cap(budget) for budget in assignment.budgets)
-    return usual, upper + (plain.times(_QUESTIONS_OF_A_TEST - 1) if asked_again else Tokens())
+    short = replace(plain, input=_AROUND_PROMPT)  # without a document, with the room of a plain answer
+    if shows and _asked_short(hop, assignment):
+        usual += short
+    if any(_is_cap(budget) for budget in assignment.budgets):
+        upper += plain.times(_QUESTIONS_OF_A_TEST - 1) + short
+    return usual, upper
 
 
 def _prompt_tokens(probe: Probe) -> int:
@@ -167,28 +171,20 @@ def _is_cap(budget: BudgetTest) -> bool:
 def _control(assignment: Assignment, plain: Tokens, *, shows: bool) -> Tokens:
     """The plain answer, which serves all budgets; stopped where nothing but a cap needs it."""
     caps = [budget for budget in assignment.budgets if _is_cap(budget)]
-    if _needed_whole(assignment) or not caps or not shows:
+    if assignment.probe.needs_whole_answer or not caps or not shows:
         return plain
     needed = max(control_tokens_needed(budget.tokens or 0) for budget in caps)
     return _stopped_at(needed, plain)
 
 
-def _needed_whole(assignment: Assignment) -> bool:
-    checks = assignment.probe.checks
-    return checks is None or not set(checks) <= {"reachable"}
-
-
-def _short_question(hop: Hop, assignment: Assignment, *, shows: bool) -> Tokens:
-    """Without the document of a long-context probe, and with the room of a plain answer."""
+def _asked_short(hop: Hop, assignment: Assignment) -> bool:
+    """Whether no other answer is expected to show how answers end: neither a whole control nor a cap that acts."""
     expected = {budget.expected_at(hop.name) for budget in assignment.budgets if _is_cap(budget)}
-    if (
-        _needed_whole(assignment)
-        or not shows
-        or Expectation.IGNORED not in expected
-        or Expectation.HONOURED in expected
-    ):
-        return Tokens()
-    return Tokens(input=_AROUND_PROMPT, output=assignment.probe.max_tokens)
+    return (
+        not assignment.probe.needs_whole_answer
+        and Expectation.IGNORED in expected
+        and Expectation.HONOURED not in expected
+    )
 
 
 def _stopped_at(tokens: float, whole: Tokens) -> Tokens:

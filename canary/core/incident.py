@@ -81,13 +81,17 @@ class Transition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """A receiver was told this at that time, when the page was as severe and reached as far as this."""
+    """A receiver was told this at that time, when the page was as severe and reached as far as this.
+
+    `fault`: check and reason of the finding that spoke for it; None where nobody wrote that down yet.
+    """
 
     receiver: str
     at: datetime
     reason: str
     severity: Severity | None = None
     affected: tuple[str, ...] = ()
+    fault: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ class Reason(StrEnum):
     OPENED = "opened"
     WORSE = "worse"  # severity went up, or more hops are affected
     BETTER = "better"
+    CHANGED = "changed"  # another reason than was told; for those who can edit what they were told
     REMINDER = "reminder"
     ESCALATED = "escalated"
     ACKNOWLEDGED = "acknowledged"

@@ -45,11 +45,12 @@ class Match:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receiver:
-    """Where messages go. `kind` is a row of `notify.NOTIFIERS`, `options` that row's own options."""
+    """Where messages go. `kind` is a row of `notify.NOTIFIERS`, `options` that row's own options, `edits` its too."""
 
     name: str
     kind: str
     options: object
+    edits: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

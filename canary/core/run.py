@@ -13,6 +13,10 @@ from canary.core.observation import Observation
 from canary.core.timeout import Timeout
 from canary.core.verdict import Verdict
 
+# The forms of a request that ask for a whole answer; those that prove budgets may be stopped half-way.
+PLAIN, CONTROL = "plain", "control"
+WHOLE = frozenset({PLAIN, CONTROL})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HopResult:

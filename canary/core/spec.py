@@ -122,6 +122,11 @@ class Probe:
     checks: tuple[str, ...] | None = None  # None: all that apply
     body: Mapping[str, Json] = field(default_factory=lambda: _EMPTY)
 
+    @property
+    def needs_whole_answer(self) -> bool:
+        """Whether its checks need the plain answer to its end: its beginning shows whether a hop is reachable."""
+        return self.checks is None or not set(self.checks) <= {"reachable"}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:

@@ -97,13 +97,13 @@ class Archive:
             await self._asked(self._open(), starting=True)
 
     async def save(self, entry: Entry) -> bool:
-        """Whether it is in the store now; else it waits."""
-        if self.trouble is not None:
-            self._wait(entry)
-            return False
+        """Whether it is in the store now; else it waits, also where we are cancelled meanwhile."""
+        self._wait(entry)
+        return self.trouble is None and await self._written()
+
+    async def _written(self) -> bool:
         async with self._turns:
-            self._wait(entry)
-            return await self._asked(self._drain()) is not None
+            return self.trouble is None and await self._asked(self._drain()) is not None
 
     async def mark(self, notification_id: str, mark: Mark) -> None:
         """Note what became of a notification: here at once, in the store as soon as it can be."""
@@ -180,19 +180,26 @@ class Archive:
             async with asyncio.timeout(ANSWER_WITHIN_S):
                 answer = await asyncio.shield(work)
         except asyncio.CancelledError:
-            await asyncio.wait([work], timeout=ANSWER_WITHIN_S)
+            try:
+                await asyncio.wait([work], timeout=ANSWER_WITHIN_S)
+            finally:
+                self._leave(work)
             raise
         except StoreError as error:
             self._away(error, starting=starting)
         except TimeoutError:
-            self._stuck = work
-            work.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # whatever it says, too late
+            self._leave(work)
             self._turn(f"the store did not answer within {ANSWER_WITHIN_S:.0f} s")
         else:
             if not self.backlog:
                 self._turn(None)
             return answer
         return None
+
+    def _leave(self, work: asyncio.Future[Any]) -> None:
+        """To itself. Until it has ended nobody may write what it is writing, and whatever it says then is too late."""
+        self._stuck = work
+        work.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
 
     def _away(self, error: StoreError, *, starting: bool) -> None:
         """Raises the error again where it is no sign of that: a row that cannot be read, a start that never can be."""

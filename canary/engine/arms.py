@@ -14,6 +14,7 @@ from canary.checks.evidence import Evidence
 from canary.client.reader import StopRule
 from canary.core.budget import Budget, BudgetKind
 from canary.core.observation import Json
+from canary.core.run import CONTROL
 from canary.core.spec import BudgetTest
 from canary.core.stream import StreamEvent
 from canary.engine.visit import Visit
@@ -21,7 +22,6 @@ from canary.prompts.compose import Composed
 from canary.prompts.nonce import nonce, opening
 from canary.wire.budgets import BUDGETS, apply, misspelt
 
-CONTROL = "control"
 WITNESS = "short question"
 _SHORT_QUESTION = "Is 91 a prime number? Answer with yes or no."
 
@@ -100,14 +100,16 @@ async def ask_level(visit: Visit, test: BudgetTest, value: str | int, *, repeat:
     return await visit.ask(variant, visit.question(variant, index=0), change=change, stop=AnsweredRule())
 
 
-async def short_answer(visit: Visit) -> Evidence:
+async def short_answer(visit: Visit, test: BudgetTest, budget: Budget) -> Evidence:
     """A little thinking, then a little answer: all that shows whether this hop tells one from the other.
 
+    With the parameter: some hops miss the end of reasoning only where a cap forced it, some models think only with it.
     It has the room of the plain answer, since some models think long about anything.
     """
     mark = nonce(seed=visit.occasion.seed, arm=f"{visit.hop.name}/{WITNESS}")
     composed = Composed(text=opening(mark) + _SHORT_QUESTION, answer=None)
-    return await visit.ask(WITNESS, composed, stop=AnsweredRule())
+    change = partial(apply, budget=budget, value=_value(test))
+    return await visit.ask(WITNESS, composed, change=change, stop=AnsweredRule())
 
 
 def _room_for(body: Json, test: BudgetTest, budget: Budget) -> Json:

@@ -55,6 +55,8 @@ class Requests:
                 f"no probe {probe!r} of a pipeline {pipeline!r}" if probe else f"no pipeline {pipeline!r} with probes"
             )
             return Refused(why=Refusal.NOT_FOUND, message=f"there is {named}")
+        if self.worker.stopping:
+            return Refused(why=Refusal.UNAVAILABLE, message="the daemon is stopping, and begins no more runs")
         at_s = self.clocks.steady()
         due = [Due(key=key, run_id=secrets.token_hex(6), due_s=at_s, why=Why.DEMAND) for key in keys]
         ids = tuple(each.run_id for each in due if self.worker.take(each))

@@ -10,8 +10,9 @@ The rules of the verdict are in `checks.budget`; here is only the order of thing
 
 A control that was stopped early has not shown whether this hop tells answers from reasoning, and without that a passed
 cap proves nothing. What is expected to be honoured is asked first, since its first words show it. Where no answer has
-shown it by the time a cap is passed, a short question is asked, once. A hop that does not answer the control is not
-asked again: every further request would wait as long for nothing.
+shown it by the time a cap is passed, a short question is asked, once, with that cap: it has an end, or none that could
+be an answer's. A hop that does not answer the control is not asked again: every further request would wait as long for
+nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from dataclasses import replace
 from canary.analysis.tokens import TokenCounts, chars_per_token
 from canary.checks import judge
 from canary.checks.budget import judge_budget
-from canary.checks.budget_arms import Arms, Outcome, Ruling, answers, tells_apart, verdict
+from canary.checks.budget_arms import Arms, Outcome, Ruling, answers, runs_on, tells_apart, verdict
 from canary.checks.budget_cap import ControlLength, control_length, needs_witness
 from canary.checks.budget_order import LEAST_REPEATS, Level, judge_order, needs_order, values_in_order
 from canary.checks.budget_stop import ANSWERED
@@ -67,6 +68,7 @@ async def _prove(visit: Visit, test: BudgetTest, control: Evidence, *, index: in
     if _gave_nothing(control):
         return _not_asked(visit, test, control), visit
     nonsense = await misspell(visit, test, budget, index=index) if test.nonsense else None
+    visit = _aware(visit, nonsense) if nonsense else visit
     for attempt in range(2):
         treatment = await treat(visit, test, budget, index=index, again=bool(attempt))
         visit = await _witnessed(visit, test, treatment)
@@ -90,7 +92,8 @@ async def _witnessed(visit: Visit, test: BudgetTest, treatment: Evidence) -> Vis
     budget, known = BUDGETS[test.parameter], visit.separates is not None
     if known or not needs_witness(test, budget, treatment, visit.chars_per_token):
         return visit
-    return replace(visit, separates=bool(tells_apart(await short_answer(visit))))
+    witness = await short_answer(visit, test, budget)
+    return replace(visit, separates=bool(tells_apart(witness)) or runs_on(witness))
 
 
 async def _prove_order(visit: Visit, test: BudgetTest, control: Evidence) -> HopResult:
@@ -123,9 +126,13 @@ def _wiser(visit: Visit, control: Evidence) -> Visit:
     """With what this hop's own control teaches: characters per token, and whether it tells answers from reasoning."""
     counts = TokenCounts(reasoning=control.measurement.reasoning_tokens)
     learned = chars_per_token(counts, control.measurement.reasoning_chars)
-    shown = tells_apart(control)
-    separates = visit.separates if shown is None else shown or visit.separates
-    return replace(visit, chars_per_token=learned or visit.chars_per_token, separates=separates)
+    return replace(_aware(visit, control), chars_per_token=learned or visit.chars_per_token)
+
+
+def _aware(visit: Visit, answer: Evidence) -> Visit:
+    """With whether this hop tells answers from reasoning, as an answer without the parameter shows it; yes is yes."""
+    shown = tells_apart(answer)
+    return visit if shown is None or visit.separates else replace(visit, separates=shown)
 
 
 def _wants_harder(found: Verdict, test: BudgetTest, control: Evidence, visit: Visit) -> bool:

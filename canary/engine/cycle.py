@@ -77,11 +77,7 @@ class Cycle:
             return None
         pipeline, assignment = found
         history = await self.archive.history(due.key)
-        slept_s = self.clocks.slept()
         run, cancelled = await self._probe(due, pipeline, assignment, history)
-        run = await self._guarded(run, slept_s=self.clocks.slept() - slept_s)
-        if run.findings and not cancelled:
-            await self.listen()
         outdated = self.find(due.key) != found
         confirm = await self._conclude(run, due, history, outdated=outdated)
         if cancelled:
@@ -127,12 +123,17 @@ class Cycle:
         assignment: Assignment,
         history: History,
     ) -> tuple[Run, bool]:
-        """The run, whole or cut short, and whether we were cancelled meanwhile."""
+        """The run, whole or cut short, and whether we were cancelled meanwhile.
+
+        Cut short is also what was whole, where we could not look at ourselves any more before the target is blamed.
+        """
         seen, cancelled = Seen(due=due, started_at=self.clocks.wall()), False
+        slept_s = self.clocks.slept()
         try:
             async with asyncio.timeout(self.longest_s(pipeline, assignment)) as deadline:
                 run = await run_probe(pipeline, assignment, self._occasion(seen, history))
-            return replace(run, finished_at=self.clocks.wall()), cancelled
+            run = replace(run, finished_at=self.clocks.wall())
+            return await self._guarded(run, slept_s=self.clocks.slept() - slept_s), cancelled
         except TimeoutError:
             why = CutShort.DEADLINE if deadline.expired() else self._bug(due)
         except asyncio.CancelledError:
@@ -157,10 +158,14 @@ class Cycle:
         )
 
     async def _guarded(self, run: Run, *, slept_s: float) -> Run:
-        """A run that was cut short says nothing about the target in any case."""
-        if run.cut_short is not None:
-            return run
-        return await guarded(run, self.known.plan.service.own_network, slept_s=slept_s)
+        """The run as it may be judged, and all heard that others asked for before it is."""
+        run = await guarded(run, self.known.plan.service.own_network, slept_s=slept_s)
+        if run.findings:
+            try:
+                await self.listen()
+            except Exception:  # noqa: BLE001  # a bug of ours in what others asked for must not silence a page
+                self._own_error("listen", run.id)
+        return run
 
     async def _conclude(self, run: Run, due: Due, history: History, *, outdated: bool) -> Due | None:
         """A shutdown says nothing about anything, so nothing follows from it, not even that we could not tell.
@@ -174,9 +179,12 @@ class Cycle:
         self.known.learn(run)
         self.concluded(conclusion, run)
         entry = Entry(run=run, conclusion=conclusion, quiet=self.known.quiet(run.pipeline))
-        saved = await self.archive.save(entry)
-        log.info("run", **run_line(run, why=due.why), saved=saved)
-        self.over(run)
+        saved = None  # where we are cancelled meanwhile it is in the archive's hands, and nobody waited to see more
+        try:
+            saved = await self.archive.save(entry)
+        finally:
+            log.info("run", **run_line(run, why=due.why), saved=saved)
+            self.over(run)
         return self._confirming(due) if conclusion.confirm else None
 
     def _safely(self, run: Run, history: History) -> Conclusion:

@@ -15,6 +15,7 @@ from typing import TextIO
 import structlog
 from structlog.types import Processor
 
+from canary.analysis.remember import never_visible
 from canary.core.run import Run
 from canary.core.service import LogFormat
 from canary.core.verdict import Status, worst
@@ -64,9 +65,8 @@ def configure(wanted: LogFormat | None, *, stream: TextIO | None = None, level: 
 
 def run_line(run: Run, *, why: Why) -> Mapping[str, object]:
     """What one line says of a run: the worst of every number, and what was found."""
-    measurements = [result.measurement for result in run.results]
-    visible = [m.time_to_first_visible_content_s for m in measurements]
-    shown = [seconds for seconds in visible if seconds is not None]
+    waits = [result.measurement.time_to_first_visible_content_s for result in run.results]
+    shown = [seconds for seconds in waits if seconds is not None]
     verdicts = [verdict for result in run.results for verdict in result.verdicts]
     line: dict[str, object] = {
         "run": run.id,
@@ -75,7 +75,7 @@ def run_line(run: Run, *, why: Why) -> Mapping[str, object]:
         "why": why.value,
         "status": worst(verdicts).value if run.cut_short is None else Status.UNKNOWN.value,
         "answers": len(run.results),
-        "never_visible": len(visible) - len(shown),
+        "never_visible": never_visible(run.results),
         "first_visible_s": round(max(shown), 3) if shown else None,
     }
     if run.finished_at is not None:

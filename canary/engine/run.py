@@ -3,8 +3,8 @@
 Hops are asked from the engine up, one after another, so that they do not disturb each other's timing (or all at once,
 where the pipeline says `parallel`); a failed lower hop does not stop the upper ones. Once one was waited for in vain to
 its deadline, the others are asked at once: they have little timing left to disturb, and if all of them hang, people
-hear of it after two deadlines and not after one for each hop. All hops of a run get the same
-question under different nonces.
+hear of it after two deadlines and not after one for each hop. All hops of a run get the same question under different
+nonces.
 """
 
 from __future__ import annotations
@@ -21,15 +21,14 @@ from canary.checks.localise import localise
 from canary.client.version import engine_version
 from canary.core.finding import HopVerdict
 from canary.core.observation import DeadlineExceeded
-from canary.core.run import HopResult, Run
+from canary.core.run import CONTROL, PLAIN, HopResult, Run
 from canary.core.spec import Assignment, Hop, Pipeline, Probe
 from canary.core.timeout import Timeout
 from canary.core.verdict import Status, Verdict
-from canary.engine.arms import CONTROL, ask_control
+from canary.engine.arms import ask_control
 from canary.engine.budgets import prove_budgets
 from canary.engine.visit import Occasion, Visit
 
-PLAIN = "plain"
 _EXPLAINING = ("idle_timeout", "streaming", "saturation")
 
 
@@ -113,8 +112,7 @@ async def _ask(visit: Visit) -> Asked:
         return Asked(visit=visit, evidence=answer, plain=_unjudged(answer, visit, PLAIN))
     version = await engine_version(visit.target)
     visit = replace(visit, counts_running=version is not None)
-    whole = probe.checks is None or not set(probe.checks) <= {"reachable"}
-    control = await ask_control(visit, budgets, index=0, whole=whole)
+    control = await ask_control(visit, budgets, index=0, whole=probe.needs_whole_answer)
     plain = replace(_unjudged(control, visit, CONTROL), engine_version=version)
     return Asked(visit=visit, evidence=control, plain=plain)
 

@@ -251,6 +251,8 @@ class Running:
         except StoreError as error:
             log.warning("not pruned", why=str(error))
         else:
+            if pruned.before is not None:
+                self.known.tally.forget_runs(pruned.before)
             say = log.info if pruned.runs or pruned.transcripts else log.debug
             say("pruned", runs=pruned.runs, transcripts=pruned.transcripts)
 

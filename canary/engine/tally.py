@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
 
+from canary.analysis.remember import ended_by_us
 from canary.core import metrics
 from canary.core.measurement import Measurement
 from canary.core.metrics import BUCKETS_S, METRICS, Kind, TokenKind
-from canary.core.observation import Interrupted, StoppedByUs
 from canary.core.run import HopResult, Run
 from canary.core.snapshot import Distribution, Exemplar, Series
 from canary.core.verdict import Status, worst
@@ -65,6 +65,13 @@ class Tally:
         self.counters = {series: value for series, value in self.counters.items() if stays(series)}
         self.distributions = {series: value for series, value in self.distributions.items() if stays(series)}
 
+    def forget_runs(self, before: datetime) -> None:
+        """No exemplar names a run that began before this: it is not stored any more, and a link to it leads nowhere."""
+        for series, each in self.distributions.items():
+            kept = {place: exemplar for place, exemplar in each.exemplars.items() if exemplar.at >= before}
+            if len(kept) < len(each.exemplars):
+                self.distributions[series] = replace(each, exemplars=MappingProxyType(kept))
+
     def _result(self, run: Run, result: HopResult) -> None:
         answer = (run.pipeline, result.hop, run.probe, result.variant)
         for verdict in result.verdicts:
@@ -108,7 +115,7 @@ def tokens_of(measurement: Measurement) -> Mapping[TokenKind, int]:
 def says_nothing(result: HopResult) -> bool:
     """We stopped it, or our own fault spoiled its numbers."""
     ours = any(verdict.reason == "prober_fault" for verdict in result.verdicts)
-    return ours or isinstance(result.measurement.end, StoppedByUs | Interrupted)
+    return ours or ended_by_us(result.measurement, result.variant)
 
 
 def _durations(measurement: Measurement) -> Iterator[tuple[str, float]]:

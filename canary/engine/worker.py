@@ -61,9 +61,14 @@ class Worker:
         self._group = group
         self._start()
 
+    @property
+    def stopping(self) -> bool:
+        """Whether whatever is put in line would be dropped."""
+        return self._group is None
+
     def take(self, due: Due) -> bool:
         """Put a run in line; False if it is not, because its probe waits or runs already or we are shutting down."""
-        if self._group is None:
+        if self.stopping:
             self.skipped(due.key, Skip.SHUTDOWN, 1)
             return False
         if due.why is Why.CONFIRM:  # of a run that has just ended, so that none of its probe can wait

@@ -14,12 +14,10 @@ from types import MappingProxyType
 from canary.checks.visible_content import CAUSES
 from canary.core import metrics
 from canary.core.metrics import Sending, Skip, TokenKind
-from canary.core.run import CutShort
+from canary.core.run import CONTROL, PLAIN, CutShort
 from canary.core.snapshot import Series
 from canary.core.spec import Assignment, Pipeline, Plan
 from canary.core.verdict import Status
-from canary.engine.arms import CONTROL
-from canary.engine.run import PLAIN
 
 OUTCOMES = (*(status.lower() for status in Status), *CutShort)  # of a run
 

@@ -26,6 +26,7 @@ NOTIFIERS: Mapping[str, NotifierKind] = {
         summary="Slack as a bot: one message per page, edited as it changes, its history in the thread",
         options=slack.SlackOptions,
         send=slack.send,
+        edits=True,
     ),
     "slack_webhook": NotifierKind(
         summary="Slack by an incoming webhook: a new message for each change",
@@ -36,17 +37,20 @@ NOTIFIERS: Mapping[str, NotifierKind] = {
         summary="PagerDuty Events API v2: trigger, acknowledge, resolve",
         options=pagerduty.PagerDutyOptions,
         send=pagerduty.send,
+        edits=True,
     ),
     "alertmanager": NotifierKind(
         summary="Prometheus Alertmanager, API v2: one alert per page",
         options=alertmanager.AlertmanagerOptions,
         send=alertmanager.send,
         refresh_s=60.0,  # it keeps alerts in memory only: after its restart they are there again within a minute
+        edits=True,
     ),
     "webhook": NotifierKind(
         summary="Any HTTP endpoint: versioned JSON, signed with HMAC-SHA256",
         options=webhook.WebhookOptions,
         send=webhook.send,
+        edits=True,
     ),
     "statuspage": NotifierKind(
         summary="Statuspage: the state of components on a page of an account",

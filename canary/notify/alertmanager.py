@@ -2,7 +2,8 @@
 
 An alert is its labels: the same labels are the same alert, other labels are another one. So they are few and rest on
 the page alone. Severity is one of them, because routes ask for it; when it changes, the alert of before is ended in the
-same request. The handle remembers the labels that were sent, so that this holds over a restart and a changed config.
+same request. That another check speaks for the page makes no other alert of it. The handle remembers the labels that
+were sent, so that this holds over a restart and a changed config.
 
 An alert that nobody repeats ends at its `endsAt`. A page must not seem over because we were restarted or cut off, so a
 firing alert ends only in a year, and in truth when we say so. Alertmanager keeps alerts in memory only: after *its*
@@ -77,18 +78,25 @@ def render(errand: Errand, options: AlertmanagerOptions) -> HttpRequest:
 def labels_of(errand: Errand, options: AlertmanagerOptions) -> dict[str, str]:
     """`options.labels` win over nothing: a page must stay told from every other."""
     message = errand.notification.message
+    severity, before = message.severity.value, _sent_before(errand)
     return dict(options.labels) | {
         "alertname": _NAME,
-        "severity": message.severity.value,
-        "check": message.check,
+        "severity": severity,
+        "check": before.get("check", message.check) if before.get("severity") == severity else message.check,
         "page": errand.notification.page_id,
     }
 
 
 def _before(errand: Errand, options: AlertmanagerOptions) -> dict[str, str] | None:
     """The labels under which the page was told of before, where they were others."""
-    before: dict[str, str] | None = json.loads(errand.handle) if errand.handle else None
+    before = _sent_before(errand)
     return None if before == labels_of(errand, options) else before
+
+
+def _sent_before(errand: Errand) -> dict[str, str]:
+    """Empty where nothing was."""
+    before: dict[str, str] = json.loads(errand.handle) if errand.handle else {}
+    return before
 
 
 def _alert(errand: Errand, labels: Mapping[str, str], *, ends_at: datetime) -> dict[str, Json]:

@@ -52,11 +52,13 @@ class NotifierKind:
     is given by reference only.
 
     `refresh_s`: the receiver forgets an open page unless the last notification comes again at least that often; None:
-    it keeps what it was told. `extra`: the optional dependency that it needs.
+    it keeps what it was told. `edits`: what it was told can be put right without disturbing anybody. `extra`: the
+    optional dependency that it needs.
     """
 
     summary: str
     options: type
     send: Send
     refresh_s: float | None = None
+    edits: bool = False
     extra: str | None = None

@@ -1,8 +1,9 @@
 """Slack as a bot: one message per page, edited so that it always says how things stand; its thread is the history.
 
-An edit notifies nobody, so what people must see now goes to the thread *and* to the channel (`reply_broadcast`);
-what merely got better or was acknowledged stays in the thread. A message that says that it is over is left at that: a
-page that opens again gets a new one, where people look, and not an edit of one that they have scrolled past.
+An edit notifies nobody, so what people must see now goes to the thread *and* to the channel (`reply_broadcast`); what
+merely got better or was acknowledged stays in the thread, and another reason is an edit alone. A message that says that
+it is over is left at that: a page that opens again gets a new one, where people look, and not an edit of one that they
+have scrolled past.
 
 Steps of a change, each safe to be made again after a failure in a later one:
 1 edit the message; 2 reply in its thread. What Slack will never take there (the message or its channel is gone, threads
@@ -113,6 +114,8 @@ async def _change(bot: Bot, post: Post) -> Delivery:
     edited = await bot.ask(bot.client.chat_update(channel=post.channel, ts=post.ts, **_body(notification)))
     if not isinstance(edited, Mapping):
         return edited
+    if notification.reason is Reason.CHANGED:
+        return Sent(handle=_handle(post, notification))
     replied = await bot.ask(
         bot.client.chat_postMessage(
             channel=post.channel,

@@ -131,7 +131,7 @@ def _sign(notification: Notification) -> str:
 
 def _fields(message: Message) -> Json:
     texts = [f"*{name}*\n{escaped(value, _MOST_FIELD)}" for name, value in facts(message)]
-    texts.append(f"*Since*\n{_date(int(message.since.timestamp()), since(message.since))}")
+    texts.append(f"*First seen*\n{_date(int(message.since.timestamp()), since(message.since))}")
     return {"type": "section", "fields": [_text(text) for text in texts[:10]]}
 
 

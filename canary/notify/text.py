@@ -17,6 +17,7 @@ _MARKS: Mapping[Reason, str] = MappingProxyType(
         Reason.OPENED: "{severity}",
         Reason.WORSE: "WORSE, now {severity}",
         Reason.BETTER: "BETTER, now {severity}",
+        Reason.CHANGED: "CHANGED, still {severity}",
         Reason.REMINDER: "REMINDER, {severity} for {age}",
         Reason.ESCALATED: "ESCALATED, {severity} for {age} and nobody has it in hand",
         Reason.ACKNOWLEDGED: "ACKNOWLEDGED",
@@ -114,7 +115,7 @@ def plain(notification: Notification) -> str:
     parts = [
         headline(notification),
         felt(message),
-        "\n".join([*(f"{name}: {value}" for name, value in facts(message)), f"Since: {since(message.since)}"]),
+        "\n".join([*(f"{name}: {value}" for name, value in facts(message)), f"First seen: {since(message.since)}"]),
         message.cause,
         _listed("Changed", message.changed),
         hop_table(message.hops),

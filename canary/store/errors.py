@@ -1,8 +1,8 @@
 """Where foreign exceptions of databases become ours, and nowhere else.
 
 What a caller can do about it decides the kinds: wait (LOCKED, UNREACHABLE), make room (FULL), call somebody. What may
-end without anybody's doing is `PASSING`: it keeps no daemon from starting. An error
-of a database driver is always the world's fault to us; any other exception is our own bug and passes through.
+end while a daemon waits is `PASSING`: it keeps none from starting. An error of a database driver is always the world's
+fault to us; any other exception is our own bug and passes through.
 """
 
 from __future__ import annotations

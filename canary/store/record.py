@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from canary.analysis.remember import past_of, values_of
+from canary.analysis.remember import never_visible, past_of
 from canary.analysis.spent import tokens_spent
 from canary.core.finding import Finding
 from canary.core.kept import StoredResult
@@ -57,7 +57,7 @@ def _run(run: Run, answered: list[HopResult]) -> Row:
         "status": _status(run).value,
         "cut_short": run.cut_short.value if run.cut_short else None,
         "first_visible_s": max((wait for wait in waits if wait is not None), default=None),
-        "never_visible": sum(values_of(result.measurement).get("zero_visible") == 1.0 for result in answered),
+        "never_visible": never_visible(answered),
         "tokens": sum(tokens_spent(each.measurement, each.observation.exchange) for each in run.results),
         "findings": encode(run.findings),
         "body": pack(tuple(_details(result) for result in run.results)),

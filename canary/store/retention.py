@@ -59,13 +59,14 @@ _UNSENT_PAGES = select(OUTBOX.c.page_id).where(text("outbox.state = 'queued'"))
 async def prune(database: Database, storage: Storage, now: datetime) -> Pruned:
     before = now - timedelta(days=storage.keep_days)
     transcripts = await _transcripts(database, storage.keep_bytes)
-    runs = await _repeat(database, _some(RUNS, _old_runs(await _cut(database, before, storage.keep_runs))))
+    cut = await _cut(database, before, storage.keep_runs)
+    runs = await _repeat(database, _some(RUNS, _old_runs(cut)))
     counts = dict.fromkeys(("incidents", "pages", "notifications", "spans", "others"), 0)
     for noun, statement in (*_over(before), *_outdated(now)):
         counts[noun] += await _repeat(database, statement)
     if database.is_sqlite:
         await _give_back(database)
-    return Pruned(runs=runs, transcripts=transcripts, **counts)
+    return Pruned(runs=runs, transcripts=transcripts, before=cut, **counts)
 
 
 async def _transcripts(database: Database, keep_bytes: int) -> int:

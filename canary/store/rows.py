@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from canary.core.notification import Notification
@@ -33,7 +33,7 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pruned:
-    """How many rows went, by noun."""
+    """How many rows went, by noun. `before`: of the runs that began earlier, none is left but what is still needed."""
 
     runs: int = 0
     transcripts: int = 0
@@ -42,3 +42,4 @@ class Pruned:
     notifications: int = 0
     spans: int = 0
     others: int = 0  # silences, deploys, and series without a result
+    before: datetime | None = field(default=None, compare=False)

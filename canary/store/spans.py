@@ -14,10 +14,10 @@ from sqlalchemy import ColumnElement, Select, case, func, select
 from sqlalchemy import Row as Found
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from canary.analysis.remember import WHOLE, values_of
+from canary.analysis.remember import values_of
 from canary.core.measurement import Fingerprint
 from canary.core.observation import ConnectFailed
-from canary.core.run import HopResult, Run
+from canary.core.run import WHOLE, HopResult, Run
 from canary.core.span import DAYS, RANGES, WHOLE_RUN, Counts, Day, Span, Spread, floor
 from canary.core.timeout import Clock
 from canary.core.verdict import Status, worst

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
 from canary.core.finding import Severity
 from canary.core.route import Match
@@ -14,6 +17,7 @@ from canary.core.units import parse_duration
 LONGEST_SILENCE_S = 365 * 86400.0
 _MATCH_FIELDS = ("pipeline", "probe", "check", "hop")
 _SEVERITY = "severity"
+_OF_KEYS: Mapping[str, str] = MappingProxyType({"extra_forbidden": "is no key here", "missing": "is required"})
 
 
 class BodyError(Exception):
@@ -112,8 +116,22 @@ def read(model: type[Body], raw: bytes) -> Body:
         return model.model_validate_json(raw or b"{}")
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)
-        problems = (f"{'.'.join(map(str, each['loc'])) or 'body'}: {each['msg']}" for each in found)
+        problems = [f"{'.'.join(map(str, each['loc'])) or 'body'}: {_said(each)}" for each in found]
+        if any(each["type"] in _OF_KEYS for each in found):
+            problems.append(f"body: the keys are {_keys(model)}")
         raise BodyError(tuple(problems)) from None
+
+
+def _said(error: ErrorDetails) -> str:
+    return _OF_KEYS.get(error["type"], error["msg"])
+
+
+def _keys(model: type[_Body]) -> str:
+    """`text (required), pipeline`: as a body names them."""
+    return ", ".join(
+        f"{field.alias or name}{' (required)' if field.is_required() else ''}"
+        for name, field in model.model_fields.items()
+    )
 
 
 def match_of(given: dict[str, str]) -> Match:

@@ -27,7 +27,8 @@ class Entry:
 class IncidentView:
     """`state`: open, recovering or over. `messages`: what the incidents' findings say, each once.
 
-    `feels`: what people notice, "" where that is not known.
+    `feels`: what people notice, "" where that is not known. `first_seen_at`: when the first request that showed the
+    fault was sent, as messages say it; None where nobody wrote that down.
     """
 
     case: Case
@@ -38,6 +39,7 @@ class IncidentView:
     seen_by: tuple[str, ...]
     runs: tuple[str, ...]
     timeline: tuple[Entry, ...]
+    first_seen_at: datetime | None = None
 
 
 def incident_view(case: Case, t: Words) -> IncidentView:
@@ -54,6 +56,7 @@ def incident_view(case: Case, t: Words) -> IncidentView:
         seen_by=tuple(dict.fromkeys(f"{each.key.pipeline} / {each.key.probe}" for each in speakers)),
         runs=tuple(dict.fromkeys(each.run_id for each in speakers)),
         timeline=tuple(sorted(_timeline(case, t), key=lambda entry: entry.at)),
+        first_seen_at=min((each.seen_at for each in speakers if each.seen_at is not None), default=None),
     )
 
 

@@ -21,10 +21,10 @@ from canary.web.drawing import bare, drawing_of, sight_of
 from canary.web.fresh import etag_of
 from canary.web.incident_view import incident_view
 from canary.web.markup import FILES, Asked, render
-from canary.web.pipeline_view import strips
+from canary.web.pipeline_view import strips, title_of
 from canary.web.public import made_now
 from canary.web.records import AwayError
-from canary.web.run_view import run_view
+from canary.web.run_view import run_view, was_open
 from canary.web.site import SITE
 from canary.web.view import NEVER_S, view_of
 from canary.web.words import Words, language_of
@@ -107,7 +107,10 @@ async def run(request: web.Request) -> web.Response:
         stored = await _there(site.records.run(name))
         async with site.rendering:
             view = site.runs.keep(kept_as, await asyncio.to_thread(run_view, stored, asked.words))
-    return await _page(request, lambda: render("run.html", asked, at=site.snapshot().at, view=view))
+    row = view.stored.row
+    pages, _ = await _or_away(site.records.pages(row.pipeline, row.started_at), ())
+    then = [(page, title_of(page, asked.words)) for page in pages if was_open(page, row)]
+    return await _page(request, lambda: render("run.html", asked, at=site.snapshot().at, view=view, then=then))
 
 
 async def transcript(request: web.Request) -> web.Response:

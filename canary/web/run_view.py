@@ -12,10 +12,11 @@ from canary.analysis.lane import Sign
 from canary.analysis.picture import Captions, picture, top_down
 from canary.analysis.svg import svg
 from canary.core.finding import Finding
-from canary.core.kept import StoredResult, StoredRun
+from canary.core.incident import Page
+from canary.core.kept import RunRow, StoredResult, StoredRun
 from canary.core.measurement import Measurement
 from canary.core.observation import Observation, StoppedByUs
-from canary.core.run import HopResult, Run
+from canary.core.run import PLAIN, HopResult, Run
 from canary.core.stream import ReasoningDelta, RefusalDelta, ToolCallDelta, VisibleDelta
 from canary.core.verdict import Status, Verdict, worst
 from canary.web.figures import in_units
@@ -116,6 +117,17 @@ def run_view(stored: StoredRun, t: Words) -> RunView:
     )
 
 
+def was_open(page: Page, row: RunRow) -> bool:
+    """Whether the page is of the run's probe and was open, or about to be, when the run was sent.
+
+    A page opens once there are failures enough: the first of them came before it.
+    """
+    first_seen_at = page.lead.seen_at if page.lead else None
+    began = min(at for at in (page.began_at, page.opened_at, first_seen_at) if at is not None)
+    mine = row.pipeline in page.pipelines and row.probe in page.probes
+    return mine and began <= row.started_at <= (page.resolved_at or row.started_at)
+
+
 def _captions(t: Words) -> Captions:
     return Captions(
         title=t("picture_title"),
@@ -134,7 +146,7 @@ def _request(place: int, stored: StoredResult, kept: dict[tuple[str, str], HopRe
     result = kept.get((stored.hop, stored.variant))
     return Request(
         place=place,
-        name=stored.hop if stored.variant == "plain" else f"{stored.hop} {stored.variant}",
+        name=stored.hop if stored.variant == PLAIN else f"{stored.hop} {stored.variant}",
         status=worst(stored.verdicts),
         numbers=stored.measurement,
         verdicts=tuple(sorted(stored.verdicts, key=lambda verdict: _ORDER.index(verdict.status))),

@@ -13,10 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from canary.analysis.remember import WHOLE, values_of
+from canary.analysis.remember import values_of
 from canary.checks.idle_timeout import FIRES_LATER
 from canary.core.finding import Severity
 from canary.core.incident import Incident, Page, State
+from canary.core.run import WHOLE
 from canary.core.snapshot import Latest, Snapshot
 from canary.core.spec import Hop, Pipeline
 from canary.core.verdict import Status, Verdict, worst

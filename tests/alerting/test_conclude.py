@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 
@@ -441,6 +442,80 @@ def test_worse_at_once_wider_every_five_minutes_better_every_hour():
         world.see(ALL_FAIL)
     better_and_worse = world.told[3:]
     assert better_and_worse == ["on-call better", "on-call worse"], "a severity that comes and goes: once an hour"
+
+
+def failing(reason, chain="ui P | agent P | litellm P | vllm F", **numbers):
+    return verdicts(chain, "reachable", reasons={"vllm": reason}, **numbers)
+
+
+def opened(**more):
+    world = World(**more)
+    for _ in range(2):
+        world.tick(60)
+        world.see(failing("connect", observed=1.0))
+    return world
+
+
+def minutes(world, count, *groups):
+    for _ in range(count):
+        world.tick(60)
+        world.see(*groups)
+
+
+def test_another_reason_at_the_same_place_is_put_right_where_that_can_be_edited():
+    quiet = receiver("room", edits=False)
+    both = tuple(Route(match=Match(), receiver=name, go_on=True) for name in ("on-call", "room"))
+    world = opened(rules=replace(rules(routes=both), receivers=(receiver("on-call"), quiet)))
+    assert world.told == ["on-call opened", "room opened"]
+    minutes(world, 8, failing("not_found"))
+    assert world.told[2:] == ["on-call changed"]
+    assert (world.messages[0].reason, world.messages[-1].reason) == ("connect", "not_found")
+
+
+def test_other_numbers_are_no_other_reason():
+    world = opened()
+    for number in range(30):
+        minutes(world, 1, failing("connect", observed=float(number)))
+    assert world.told == ["on-call opened"]
+
+
+def test_reasons_that_alternate_are_edits_every_five_minutes_and_move_no_reminder():
+    world = opened(rules=rules(policy=policy(remind_s=1800.0)))
+    for number in range(60):
+        minutes(world, 1, failing(("not_found", "connect")[number % 2]))
+    edits = [each.at for made in world.conclusions for each in made.notifications if each.reason is Reason.CHANGED]
+    assert all(later - earlier >= timedelta(minutes=5) for earlier, later in pairwise(edits))
+    assert 8 <= len(edits) <= 12
+    reminded = [each.at for made in world.conclusions for each in made.notifications if each.reason is Reason.REMINDER]
+    assert [at - NOW for at in reminded] == [timedelta(minutes=32), timedelta(minutes=62)]
+
+
+def test_an_edit_keeps_nothing_else_waiting_and_tells_nothing_in_its_place():
+    world = opened()
+    minutes(world, 5, failing("not_found"))
+    assert world.told[1:] == ["on-call changed"]
+    minutes(world, 1, failing("not_found", "ui P | agent P | litellm F | vllm F"))
+    assert world.told[2:] == ["on-call worse"]
+
+
+def test_no_edit_of_what_is_silenced():
+    world = opened()
+    silence = Silenced(
+        id="s", match=Match(), starts_at=world.now, ends_at=world.now + timedelta(minutes=10), author="kim"
+    )
+    world.rules = replace(world.rules, silences=(silence,))
+    minutes(world, 9, failing("not_found"))
+    assert world.told[1:] == []
+    minutes(world, 2, failing("not_found"))
+    assert world.told[1:] == ["on-call changed"]
+
+
+def test_what_was_told_by_an_older_version_is_not_called_changed():
+    world = opened()
+    before = replace(world.page, told=tuple(replace(each, fault=None) for each in world.page.told))
+    world.known = replace(world.known, pages=(before,))
+    minutes(world, 9, failing("not_found"))
+    assert world.told == ["on-call opened"]
 
 
 def test_nothing_is_called_better_while_the_end_is_near():

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from canary.alerting.diagram import as_graphviz, as_mermaid, as_text
+from canary.alerting.diagram import as_mermaid, as_text
 from canary.alerting.incidents import NEXT
 from canary.core.incident import State
 
@@ -19,7 +19,6 @@ def test_text_has_every_cell():
 @pytest.mark.parametrize(
     ("drawn", "arrow"),
     [
-        pytest.param(as_graphviz(), r'(\w+) -> (\w+) \[label="([^"]+)"\]', id="graphviz"),
         pytest.param(as_mermaid(), r"(\w+) --> (\w+): (.+)", id="mermaid"),
     ],
 )

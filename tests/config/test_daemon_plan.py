@@ -72,8 +72,8 @@ def test_metrics_of_a_hop(plan: Plan):
 
 def test_receivers_have_the_options_of_their_kind(plan: Plan):
     assert plan.receivers == (
-        Receiver(name="on-call", kind="slack", options=SlackOptions(token=KEY, channel="#llm-oncall")),
-        Receiver(name="duty", kind="pagerduty", options=PagerDutyOptions(routing_key=KEY)),
+        Receiver(name="on-call", kind="slack", options=SlackOptions(token=KEY, channel="#llm-oncall"), edits=True),
+        Receiver(name="duty", kind="pagerduty", options=PagerDutyOptions(routing_key=KEY), edits=True),
         Receiver(
             name="am",
             kind="alertmanager",
@@ -82,11 +82,12 @@ def test_receivers_have_the_options_of_their_kind(plan: Plan):
                 headers={"Authorization": Secret(f"Bearer {SECRET}"), "X-A": "b"},
                 labels={"a": "b"},
             ),
+            edits=True,
         ),
-        Receiver(name="hook", kind="webhook", options=WebhookOptions(url=URL, secret=KEY)),
+        Receiver(name="hook", kind="webhook", options=WebhookOptions(url=URL, secret=KEY), edits=True),
         Receiver(name="mail", kind="apprise", options=AppriseOptions(url=Secret(f"mailto://u:{SECRET}-2@example.com"))),
         Receiver(name="room", kind="slack_webhook", options=SlackWebhookOptions(url=URL)),
-        Receiver(name="team", kind="webhook", options=WebhookOptions(url=URL)),
+        Receiver(name="team", kind="webhook", options=WebhookOptions(url=URL), edits=True),
     )
 
 

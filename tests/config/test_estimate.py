@@ -50,7 +50,7 @@ def estimate_of(*assignments: Assignment, prices: Prices | None = None):
             (CAP,),
             2,
             Tokens(input=2 * IN, output=CONTROL + TREATMENT),
-            Tokens(input=9 * IN, output=3 * 4000 + 3 * 2 * ROOM),
+            Tokens(input=9 * IN + 200, output=4 * 4000 + 3 * 2 * ROOM),
             id="a cap",
         ),
         pytest.param(
@@ -58,7 +58,7 @@ def estimate_of(*assignments: Assignment, prices: Prices | None = None):
             (replace(CAP, expect=Expectation.IGNORED),),
             2,
             Tokens(input=2 * IN + 200, output=CONTROL + TREATMENT + 4000),
-            Tokens(input=9 * IN, output=3 * 4000 + 3 * 2 * ROOM),
+            Tokens(input=9 * IN + 200, output=4 * 4000 + 3 * 2 * ROOM),
             id="a cap that does nothing, and a short question",
         ),
         pytest.param(
@@ -66,7 +66,7 @@ def estimate_of(*assignments: Assignment, prices: Prices | None = None):
             (CAP,),
             2,
             Tokens(input=2 * IN, output=4000 + TREATMENT),
-            Tokens(input=9 * IN, output=3 * 4000 + 3 * 2 * ROOM),
+            Tokens(input=9 * IN + 200, output=4 * 4000 + 3 * 2 * ROOM),
             id="other checks need the control whole",
         ),
         pytest.param(
@@ -74,7 +74,7 @@ def estimate_of(*assignments: Assignment, prices: Prices | None = None):
             (CAP, replace(CAP, parameter="thinking_budget"), replace(CAP, tokens=16)),
             4,
             Tokens(input=4 * IN, output=CONTROL + 2 * TREATMENT + 232),
-            Tokens(input=21 * IN, output=3 * 4000 + 3 * 2 * (2 * ROOM + 232)),
+            Tokens(input=21 * IN + 200, output=4 * 4000 + 3 * 2 * (2 * ROOM + 232)),
             id="all caps share a control, which the largest needs",
         ),
         pytest.param(
@@ -82,7 +82,7 @@ def estimate_of(*assignments: Assignment, prices: Prices | None = None):
             (replace(CAP, nonsense=True),),
             3,
             Tokens(input=3 * IN, output=2 * CONTROL + TREATMENT),
-            Tokens(input=12 * IN, output=6 * 4000 + 3 * 2 * ROOM),
+            Tokens(input=12 * IN + 200, output=7 * 4000 + 3 * 2 * ROOM),
             id="a misspelt key is stopped like a control",
         ),
         pytest.param(
@@ -90,7 +90,7 @@ def estimate_of(*assignments: Assignment, prices: Prices | None = None):
             (replace(CAP, tokens=6000),),
             2,
             Tokens(input=2 * IN, output=4000 + 12_066),
-            Tokens(input=9 * IN, output=3 * 4000 + 3 * 2 * 12_066),
+            Tokens(input=9 * IN + 200, output=4 * 4000 + 3 * 2 * 12_066),
             id="a treatment has a max_tokens of its own",
         ),
         pytest.param(
@@ -224,7 +224,7 @@ def test_lines():
         "ask, every 1 h: 2 requests a run, up to 9,000 tokens (0.08 EUR)",
         (
             "ask, on demand: 4 requests a run, usually up to 10,560 tokens (0.09 EUR), "
-            "never more than 36,360 tokens (0.28 EUR)"
+            "never more than 44,760 tokens (0.36 EUR)"
         ),
         "a day: up to 216,000 tokens (1.94 EUR)",
     ]

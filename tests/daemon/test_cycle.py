@@ -265,3 +265,83 @@ async def test_nothing_follows_from_a_run_of_a_config_that_is_no_more(planned, p
             assert [each.state for each in daemon.running.publish().incidents] == state
             assert len(daemon.running.dispatcher.waiting) == len(state)
             assert await daemon.store.run("run1") is not None
+
+
+async def cancelled_while(daemon, arrange):
+    """One run, cancelled from within by what `arrange` puts into its way."""
+    run = asyncio.create_task(daemon.perform())
+    arrange(daemon.running.cycle, run.cancel)
+    async with asyncio.timeout(20):
+        with pytest.raises(asyncio.CancelledError):
+            await run
+
+
+def while_we_look_at_ourselves(cycle, cancel):
+    """The clock that is read just before; the own network is asked next."""
+    read = []
+
+    def slept():
+        read.append(None)
+        if len(read) == 2:
+            cancel()
+        return 0.0
+
+    cycle.clocks = replace(cycle.clocks, slept=slept)
+
+
+def while_we_hear_what_others_stored(cycle, cancel):
+    listen = cycle.listen
+
+    async def heard():
+        cancel()
+        await listen()
+
+    cycle.listen = heard
+
+
+def while_it_is_stored(cycle, cancel):
+    concluded = cycle.concluded
+
+    def told(conclusion, run):
+        concluded(conclusion, run)
+        cancel()
+
+    cycle.concluded = told
+
+
+@pytest.mark.parametrize(
+    ("arrange", "host", "expected"),
+    [
+        pytest.param(while_we_look_at_ourselves, "elsewhere.invalid", (CutShort.SHUTDOWN, []), id="own network"),
+        pytest.param(while_we_hear_what_others_stored, "127.0.0.1", (CutShort.SHUTDOWN, []), id="silences"),
+        pytest.param(while_it_is_stored, "127.0.0.1", (None, ["pending"]), id="store"),
+    ],
+)
+async def test_a_finished_run_is_not_lost_wherever_it_is_cancelled(
+    planned, parts, unused_tcp_port_factory, arrange, host, expected
+):
+    """Nothing follows from one that could not be judged to the end any more."""
+    service = {"own_network": OwnNetwork(address=f"127.0.0.1:{unused_tcp_port_factory()}")}
+    hops = (("engine", f"http://{host}:{unused_tcp_port_factory()}/v1/chat/completions"),)
+    plan = planned(hops=hops, service=service).plan()
+    async with parts(plan) as daemon:
+        await cancelled_while(daemon, arrange)
+        stored = await daemon.store.run("run1")
+        states = [each.state for each in await daemon.store.incidents()]
+    (run,) = daemon.runs
+    assert (stored.row.cut_short, states) == expected
+    assert run.cut_short == stored.row.cut_short
+    assert [result.hop for result in stored.results] == ["engine"]
+
+
+async def test_a_bug_in_hearing_what_others_stored_silences_nothing(planned, parts, webhook):
+    async def broken():
+        raise ZeroDivisionError
+
+    async with LlmServer(answering(EMPTY)) as server:
+        plan = planned(hops=(("engine", server.url),), receivers=(webhook("http://127.0.0.1:9/"),)).plan()
+        async with parts(plan) as daemon:
+            daemon.running.cycle.listen = broken
+            await daemon.perform()
+            assert [each.state for each in await daemon.store.incidents()] == ["firing"]
+    assert count(daemon, metrics.OWN_ERRORS, "listen") == 1

@@ -149,6 +149,21 @@ async def test_shutdown_in_mid_stream_keeps_what_was_seen(planned, daemon, stora
     assert row.cut_short is CutShort.SHUTDOWN
 
 
+async def test_who_asks_for_a_run_during_a_shutdown_hears_that_we_are_stopping(planned, daemon):
+    answer = asyncio.Event()
+    script = answering([(answer, b"HTTP/1.1 500 Oops\r\ncontent-length: 0\r\n\r\n")])
+    async with LlmServer(script) as server:
+        service = {"shutdown_grace_s": 20.0}
+        plan = planned(hops=(("engine", server.url),), probes=("one", "two"), every_s=3600.0, service=service).plan()
+        async with daemon(lambda: plan) as running:
+            async with asyncio.timeout(20):
+                await server.arrived.wait()
+            running.stop.set()
+            status, refused = await running.post("/-/probe/chat/two")
+            answer.set()
+    assert (status, "stopping" in json.dumps(refused)) == (503, True)
+
+
 async def test_a_restart_remembers_the_state_and_does_not_page_again(planned, daemon, webhook):
     async with LlmServer(answering(EMPTY)) as server, LlmServer(lambda _: TAKEN) as hook:
         plan = planned(hops=(("engine", server.url),), every_s=3600.0, receivers=(webhook(hook.url),)).plan()

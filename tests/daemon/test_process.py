@@ -123,3 +123,38 @@ async def test_a_config_that_does_not_hold_is_exit_3(tmp_path):
         _, err = await canary.process.communicate()
         assert canary.process.returncode == 3
     assert b"canary.yaml:" in err
+
+
+@pytest.mark.parametrize(
+    ("sent", "codes"),
+    [
+        pytest.param([signal.SIGTERM], {0}, id="stop"),
+        pytest.param([signal.SIGHUP, signal.SIGTERM], {0}, id="reload, then stop"),
+        pytest.param([signal.SIGINT, signal.SIGTERM], {128 + signal.SIGINT, 128 + signal.SIGTERM}, id="stop at once"),
+    ],
+)
+async def test_signals_are_heard_while_the_store_is_being_opened(tmp_path, sent, codes):
+    """The first process of a container has no handlers but its own, and elsewhere a SIGHUP would be the end of it."""
+    asked, answer = asyncio.Event(), asyncio.Event()
+
+    async def silent(_reader, writer):
+        asked.set()
+        await answer.wait()
+        writer.close()
+
+    async with await asyncio.start_server(silent, "127.0.0.1", 0) as database:
+        port = database.sockets[0].getsockname()[1]
+        canary = Process(tmp_path, "http://127.0.0.1:9/")
+        (tmp_path / "url").write_text(f"postgresql://u:p@127.0.0.1:{port}/c")
+        text = canary.file.read_text().replace(f"sqlite:///{tmp_path}/canary.db", f"${{file:{tmp_path}/url}}")
+        canary.file.write_text(text)
+        async with canary:
+            async with asyncio.timeout(30):
+                await asked.wait()
+            for number in sent:
+                canary.process.send_signal(number)
+            if codes == {0}:
+                answer.set()
+                await canary.says("stopped")
+            assert await canary.ended() in codes
+            answer.set()

@@ -275,3 +275,69 @@ async def test_a_row_that_cannot_be_read_is_no_store_that_is_away(archive, store
     with pytest.raises(CodecError):
         await archive.answered(partial(store.case, "p1"))
     assert (said, archive.trouble) == ([], None)
+
+
+class Slow:
+    """A store whose writing of runs takes until `gate` is set; `begun` says that it has begun."""
+
+    def __init__(self, real):
+        self.real, self.begun, self.gate = real, asyncio.Event(), asyncio.Event()
+
+    def __getattr__(self, name):
+        return getattr(self.real, name)
+
+    async def save_run(self, *args, **kwargs):
+        self.begun.set()
+        await self.gate.wait()
+        await self.real.save_run(*args, **kwargs)
+
+
+async def stopped(task, *, times=1):
+    """Cancelled so often, and given one turn each time to notice."""
+    for _ in range(times):
+        task.cancel()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+
+async def test_a_run_whose_saving_is_cancelled_before_its_turn_is_not_lost(store):
+    """Its pages may be on their way already."""
+    slow = Slow(store)
+    archive = Archive(store=slow)
+    first = asyncio.create_task(archive.save(entry(1)))
+    await slow.begun.wait()
+    second = asyncio.create_task(archive.save(entry(2, conclusion_of("run2"))))
+    await asyncio.sleep(0)
+    await stopped(second)
+    assert second.cancelled()
+    slow.gate.set()
+    assert await first
+    assert await ids(store) == ["run1", "run2"]
+    assert [row.notification.id for row in await store.due(NOON, 10)] == ["n1"]
+    assert list(archive.backlog) == []
+
+
+async def test_who_waits_for_a_turn_does_not_ask_a_store_that_went_away_meanwhile(archive, store):
+    async with archive._turns:
+        waiting = asyncio.create_task(archive.save(entry(1)))
+        await asyncio.sleep(0)
+        store.away = "unreachable"
+        await archive._asked(store.queue_depth())
+    assert not await waiting
+    assert store.calls == ["queue_depth"]
+
+
+async def test_what_is_still_being_written_when_its_writer_is_gone_is_not_written_twice(store):
+    """Two that write the same backlog would each take the other's entry from it."""
+    slow = Slow(store)
+    archive = Archive(store=slow)
+    impatient = asyncio.create_task(archive.save(entry(1)))
+    await slow.begun.wait()
+    await stopped(impatient, times=2)
+    assert impatient.cancelled()
+    assert not await archive.save(entry(2)), "it waits"
+    slow.gate.set()
+    await asyncio.wait([archive._stuck])
+    assert await archive.catch_up()
+    assert await ids(store) == ["run1", "run2"]
+    assert store.calls.count("save_run") == 2

@@ -128,7 +128,7 @@ async def test_where_no_answer_shows_that_reasoning_ends_a_short_question_does()
     ("short", "expected"),
     [
         pytest.param(60, (Status.FAIL, "ignored"), id="it thinks, and then answers"),
-        pytest.param(5000, (Status.UNKNOWN, "inconclusive"), id="it never gets to an answer"),
+        pytest.param(5000, (Status.FAIL, "ignored"), id="it thinks on, where yes or no would do"),
         pytest.param(0, (Status.UNKNOWN, "inconclusive"), id="it does not think, so its answer shows nothing"),
         pytest.param(None, (Status.UNKNOWN, "inconclusive"), id="it is refused"),
     ],
@@ -141,6 +141,57 @@ async def test_the_short_question_decides(short, expected):
         told = await prove([Hop(name="engine", url=server.url, model="fake")], CAP, IGNORED_CAP)
     assert [variant for _, variant in told.asked].count("short question") == 1
     assert told.verdict("thinking_token_budget=32") == expected
+
+
+async def test_a_parameter_that_switches_reasoning_on_is_proved_ignored_all_the_same():
+    """Without it this model does not think: only a short question that has it shows where reasoning ends."""
+
+    def tokens(body, _number):
+        if "thinking_token_budget" not in body:
+            return 0
+        return 60 if "91" in body["messages"][-1]["content"] else 5000
+
+    async with LlmServer(thinker(tokens, room=True)) as server:
+        told = await prove([Hop(name="engine", url=server.url, model="fake")], CAP)
+    assert [variant for _, variant in told.asked].count("short question") == 1
+    assert told.verdict("thinking_token_budget=32") == (Status.FAIL, "ignored")
+
+
+async def test_a_parser_that_misses_only_an_end_that_the_cap_forced_makes_no_cap_ignored():
+    """The engine obeys, and its long answer comes as reasoning: only a short question that has the cap shows that."""
+
+    def capped(body):
+        return "thinking_token_budget" in body
+
+    def tokens(body, _number):
+        short = "91" in body["messages"][-1]["content"]
+        return (32 if capped(body) else 60) if short else 5000  # 32, and an answer that looks the same
+
+    async with LlmServer(thinker(tokens, room=True, mixes=capped)) as server:
+        told = await prove([Hop(name="engine", url=server.url, model="fake")], CAP)
+    assert told.verdict("thinking_token_budget=32") == (Status.UNKNOWN, "inconclusive")
+
+
+async def test_a_misspelt_key_that_gets_an_answer_spares_the_short_question():
+    def tokens(body, _number):
+        return 100 if "thinking_token_budgt" in body else 5000
+
+    async with LlmServer(thinker(tokens, room=True)) as server:
+        told = await prove([Hop(name="engine", url=server.url, model="fake")], replace(CAP, nonsense=True))
+    assert [variant for _, variant in told.asked] == [
+        "control",
+        "thinking_token_budget=32 misspelt",
+        "thinking_token_budget=32",
+    ]
+    assert told.verdict("thinking_token_budget=32") == (Status.FAIL, "ignored")
+
+
+async def test_where_the_whole_control_is_nothing_but_reasoning_no_short_question_is_asked():
+    model = replace(LONG, reasoning_tokens=400, answer_tokens=100)
+    async with demo({"engine": ("all_in_reasoning", "ignore_budget")}, model=model) as running:
+        told = await prove(hops_of(running, "engine"), CAP, probe=replace(TINY, checks=None))
+    assert [variant for _, variant in told.asked] == ["control", "thinking_token_budget=32"]
+    assert told.verdict("thinking_token_budget=32") == (Status.UNKNOWN, "inconclusive")
 
 
 @pytest.mark.parametrize("answer_tokens", [100, 900], ids=["a short answer", "an answer longer than its room"])

@@ -13,7 +13,7 @@ from canary.core.snapshot import Series
 from canary.core.stream import Usage
 from canary.core.verdict import Status, Verdict
 from canary.engine.tally import Tally, tokens_of
-from tests.fakes.stored import NOON, result_of, run_of
+from tests.fakes.stored import NOON, after, result_of, run_of
 
 AT = ("chat", "vllm", "heavy", "plain")
 
@@ -129,3 +129,18 @@ def test_what_is_gone_is_forgotten_and_the_rest_is_not():
     tally.add(metrics.NOTIFICATIONS, "slack", "sent")
     tally.forget({"a"}, {("a", "vllm")}, {("a", "x")})
     assert {series.labels for series in tally.counters} == {("a", "vllm", "x", "plain"), ("slack", "sent")}
+
+
+def test_an_exemplar_does_not_outlive_its_run():
+    first, second = result(time_to_first_visible_content_s=1.0), result(time_to_first_visible_content_s=100.0)
+    tally = Tally()
+    tally.run(run_of("old", NOON, results=(first,)))
+    tally.run(run_of("new", after(minutes=1), results=(second,)))
+    series = Series(metric=metrics.FIRST_VISIBLE, labels=AT)
+    before = tally.distributions[series]
+    tally.forget_runs(NOON)
+    assert tally.distributions[series] == before, "a run that began at that very moment is kept"
+    tally.forget_runs(after(minutes=1))
+    now = tally.distributions[series]
+    assert [each.run_id for each in now.exemplars.values()] == ["new"]
+    assert (now.counts, now.total) == (before.counts, before.total)

@@ -50,8 +50,8 @@ def assignment(name="heavy", *, checks=None, first_visible_s=20.0, budgets=("thi
     )
 
 
-def receiver(name="on-call"):
-    return Receiver(name=name, kind="webhook", options=None)
+def receiver(name="on-call", *, edits=True):
+    return Receiver(name=name, kind="webhook", options=None, edits=edits)
 
 
 def rules(*pipelines, receivers=("on-call",), policy=None, **more):

@@ -12,6 +12,7 @@ TOLD = (
     Reason.OPENED,
     Reason.WORSE,
     Reason.BETTER,
+    Reason.CHANGED,
     Reason.REMINDER,
     Reason.ESCALATED,
     Reason.ACKNOWLEDGED,

@@ -14,12 +14,14 @@ NOT_FOUND = [(0.0, whole(b"{}", 404, content_type="application/json"))]
 class Thinker:
     """`tokens(body, number)`: how long it reasons in the request of that number, counted from 0; None refuses it.
 
-    `usage`: it reports its counts. `room`: it keeps to the request's max_tokens.
+    `usage`: it reports its counts. `room`: it keeps to the request's max_tokens. `mixes(body)`: its answer comes as
+    reasoning, too.
     """
 
     tokens: Callable[[Any, int], int | None]
     usage: bool = True
     room: bool = False
+    mixes: Callable[[Any], bool] = lambda _: False
     numbers: list[int]
 
     def __call__(self, request: Request) -> list[Step]:
@@ -32,11 +34,12 @@ class Thinker:
             return [
                 (0.0, whole(b'{"error":{"message":"unknown key","code":400}}', 400, content_type="application/json"))
             ]
-        return self._answer(tokens, request.json["max_tokens"] if self.room else tokens + _ANSWER)
+        room = request.json["max_tokens"] if self.room else tokens + _ANSWER
+        return self._answer(tokens, room, "reasoning" if self.mixes(request.json) else "content")
 
-    def _answer(self, tokens: int, room: int) -> list[Step]:
+    def _answer(self, tokens: int, room: int, field: str) -> list[Step]:
         thought = [delta(reasoning=" word") for _ in range(min(tokens, room))]
-        said = [delta(content=" said") for _ in range(min(_ANSWER, room - len(thought)))]
+        said = [delta(**{field: " said"}) for _ in range(min(_ANSWER, room - len(thought)))]
         report = {
             "prompt_tokens": 9,
             "completion_tokens": len(thought) + len(said) + 1,
@@ -47,5 +50,11 @@ class Thinker:
         return [(0.0, SSE_HEAD), (0.0, chunk(body) + LAST_CHUNK)]
 
 
-def thinker(tokens: Callable[[Any, int], int | None], *, usage: bool = True, room: bool = False) -> Thinker:
-    return Thinker(tokens=tokens, usage=usage, room=room, numbers=[])
+def thinker(
+    tokens: Callable[[Any, int], int | None],
+    *,
+    usage: bool = True,
+    room: bool = False,
+    mixes: Callable[[Any], bool] = lambda _: False,
+) -> Thinker:
+    return Thinker(tokens=tokens, usage=usage, room=room, mixes=mixes, numbers=[])

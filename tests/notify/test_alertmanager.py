@@ -74,6 +74,13 @@ def test_the_same_labels_are_one_alert():
     assert len(alerts(notification(Reason.REMINDER), handle=handle)) == 1
 
 
+def test_that_another_check_speaks_for_a_page_is_no_other_alert():
+    handle = json.dumps(labels_of(Errand(notification=notification(check="reachable"), now=NOW), OPTIONS))
+    (alert,) = alerts(notification(Reason.CHANGED, check="complete", cause="it hangs"), handle=handle)
+    assert alert["labels"]["check"] == "reachable"
+    assert "it hangs" in alert["annotations"]["description"]
+
+
 async def test_the_handle_is_what_was_sent(session):
     async with LlmServer([(0.0, whole(b""))]) as server:
         options = AlertmanagerOptions(url=server.url, headers={"Authorization": Secret("Bearer t0ken")})

@@ -38,7 +38,9 @@ async def test_a_page_is_one_message_with_its_history_in_the_thread(slack, tell)
         assert isinstance(outcome, Sent), outcome
         handle = outcome.handle
     (root,) = slack.posted
-    assert [each.body["metadata"]["event_payload"]["reason"] for each in root.thread] == story[1:]
+    assert [each.body["metadata"]["event_payload"]["reason"] for each in root.thread] == [
+        reason for reason in story[1:] if reason is not Reason.CHANGED
+    ]
     assert root.now["blocks"][0]["text"]["text"].startswith("\N{WHITE HEAVY CHECK MARK} [RESOLVED after 12 min 5 s]")
     assert root.channel == "C0ONCALL"
 
@@ -83,6 +85,17 @@ async def test_what_must_be_seen_now_is_in_the_channel_too(slack, tell):
         for each in slack.posted[0].thread
     }
     assert {reason for reason, broadcast in shown.items() if not broadcast} == {Reason.BETTER, Reason.ACKNOWLEDGED}
+
+
+async def test_another_reason_is_an_edit_and_nothing_else(slack, tell):
+    handle = (await tell(notification())).handle
+    outcome = await tell(notification(Reason.CHANGED, cause="404: model not found"), handle=handle)
+    (root,) = slack.posted
+    assert isinstance(outcome, Sent)
+    assert outcome.handle == handle
+    assert (len(root.edits), root.thread) == (1, [])
+    assert "404: model not found" in str(root.now["blocks"])
+    assert "[CHANGED, still CRITICAL]" in str(root.now["blocks"])
 
 
 async def test_the_same_notification_has_the_same_identity(slack, tell):

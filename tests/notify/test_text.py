@@ -18,7 +18,7 @@ Check: idle_timeout: fires
 Severity: critical
 Pipelines: chat-prod, chat-eu
 Probe: reasoning-heavy
-Since: 2026-11-29 14:02:00 UTC
+First seen: 2026-11-29 14:02:00 UTC
 
 The agent does not forward reasoning, so nginx hears nothing for 71.1 s.
 

@@ -37,7 +37,7 @@ def test_what_a_silence_fits(given, match):
 @pytest.mark.parametrize(
     ("model", "raw", "says"),
     [
-        pytest.param(DeployBody, b"", "text: Field required", id="nothing"),
+        pytest.param(DeployBody, b"", "text: is required", id="nothing"),
         pytest.param(NoteBody, {"text": "a\nb"}, "text: Value error, must be one line of printable text", id="lines"),
         pytest.param(NoteBody, {"text": "x" * 1001}, "text: String should have at most 1000 characters", id="long"),
         pytest.param(
@@ -70,9 +70,9 @@ def test_what_a_silence_fits(given, match):
         pytest.param(DeployBody, {"text": "a\x1b[2Jb"}, "text: Value error, must be one line", id="an escape sequence"),
         pytest.param(DeployBody, {"text": "a\u202eb"}, "text: Value error, must be one line", id="turned round"),
         pytest.param(DeployBody, {"text": "x" * 1001}, "text: String should have at most 1000", id="long"),
-        pytest.param(DeployBody, {"text": "a", "hop": "b"}, "hop: Extra inputs are not permitted", id="misspelt"),
-        pytest.param(SilenceBody, {"for": "1h"}, "match: Field required", id="silence of everything by mistake"),
-        pytest.param(SilenceBody, {"match": {}}, "for: Field required", id="for ever"),
+        pytest.param(DeployBody, {"text": "a", "hop": "b"}, "hop: is no key here", id="misspelt"),
+        pytest.param(SilenceBody, {"for": "1h"}, "match: is required", id="silence of everything by mistake"),
+        pytest.param(SilenceBody, {"match": {}}, "for: is required", id="for ever"),
         pytest.param(SilenceBody, {"match": {}, "for": "soon"}, "for: Value error, 'soon' is not a duration", id="no"),
         pytest.param(SilenceBody, {"match": {}, "for": "0s"}, "for: Value error, must be more", id="for no time"),
         pytest.param(SilenceBody, {"match": {}, "for": "400d"}, "for: Value error, must be more", id="for years"),
@@ -92,8 +92,47 @@ def test_what_a_silence_fits(given, match):
     ],
 )
 def test_bodies_that_are_wrong(model, raw, says):
-    (problem,) = problems(model, raw)
+    problem, *keys = problems(model, raw)
     assert problem.startswith(says)
+    assert bool(keys) is problem.endswith(("is required", "is no key here"))
+
+
+@pytest.mark.parametrize(
+    ("model", "raw", "says"),
+    [
+        pytest.param(AckBody, {"who": "a"}, ("who: is no key here", "body: the keys are by"), id="ack"),
+        pytest.param(
+            DeployBody,
+            {"txt": "a"},
+            ("text: is required", "txt: is no key here", "body: the keys are text (required), pipeline"),
+            id="deploy",
+        ),
+        pytest.param(
+            SilenceBody,
+            {"match": {}, "duration_s": "1h"},
+            (
+                "for: is required",
+                "duration_s: is no key here",
+                "body: the keys are match (required), for (required), by, comment",
+            ),
+            id="silence, by the name that only we use",
+        ),
+        pytest.param(
+            NoteBody,
+            {"text": "a", "author": "b"},
+            ("author: is no key here", "body: the keys are text (required), by"),
+            id="note",
+        ),
+        pytest.param(
+            OverrideBody,
+            {"page": "p", "for": "1h"},
+            ("status: is required", "body: the keys are page, pipeline, status (required), for (required), by"),
+            id="override",
+        ),
+    ],
+)
+def test_a_wrong_key_is_answered_with_the_right_ones(model, raw, says):
+    assert problems(model, raw) == says
 
 
 def test_a_lone_surrogate_is_refused():

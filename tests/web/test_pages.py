@@ -101,7 +101,7 @@ async def test_the_front_page_in_words(site):
         "The monitor itself is not well the schedule is 4 min late",
         "Worth knowing of the monitor the config was refused",
         "Silence beyond an idle timeout, at agent critical acknowledged by anna People are affected.",
-        "since 11:48:00 UTC, for 12 min · Affected: edge, ui · Seen by: chat / heavy edge/nginx would have cut",
+        "opened 11:48:00 UTC, 12 min ago · Affected: edge, ui · Seen by: chat / heavy edge/nginx would have cut",
         "chat critical env=prod",
         "browser not probed",
         "edge no answer yet",
@@ -120,7 +120,7 @@ async def test_the_front_page_in_korean(site):
     for said in (
         "진행 중인 장애 1건",
         "첫 답변 지연 (edge → vllm 사이) 심각",
-        "11:48:00 UTC 발생, 12분 경과 · 영향받는 구간: edge, ui",
+        "11:48:00 UTC 장애 등록, 12분 경과 · 영향받는 구간: edge, ui",
         "첫 답변까지 50.0초 한도 20.0초",
         "타임아웃에 걸림 edge/t 30.0초",
     ):
@@ -233,6 +233,45 @@ async def test_the_page_of_a_run(site, kept):
             "/incidents/nobody",
         ):
             assert (await running.ask("GET", path))[0] == 404, path
+
+
+async def test_when_a_fault_was_first_seen_and_when_its_page_opened(site):
+    seen = replace(DOWN, seen_at=NOW - timedelta(minutes=90))
+
+    async def case(_):
+        return Case(page=replace(page_of(DOWN), opened_at=NOW - timedelta(minutes=75)), incidents=(seen,))
+
+    tags = await shown(site, snapshot(pipeline()), "/incidents/a1b2", records=replace(NO_RECORDS, case=case))
+    assert "first seen 2026-01-31 10:30:00 UTC · opened 2026-01-31 10:45:00 UTC · 1 h 15 min" in tags.words
+
+
+@pytest.mark.parametrize(
+    ("minutes", "probe", "linked"),
+    [
+        pytest.param(0, "heavy", True, id="it opened it"),
+        pytest.param(5, "heavy", True, id="while it is open"),
+        pytest.param(-3, "heavy", True, id="the first failure, before it opened"),
+        pytest.param(-4, "heavy", False, id="before anything failed"),
+        pytest.param(5, "tiny", False, id="of another probe"),
+    ],
+)
+async def test_a_run_leads_to_the_incidents_of_its_time(site, kept, minutes, probe, linked):
+    opening = conclusion_of("r1")
+    pages = tuple(
+        replace(
+            page,
+            pipelines=("chat",),
+            probes=("heavy",),
+            lead=replace(opening.incidents[0], seen_at=page.opened_at - timedelta(minutes=3)),
+        )
+        for page in opening.pages
+    )
+    await kept.save_run(run_of("r1"), replace(opening, pages=pages), quiet=True)
+    at = pages[0].opened_at + timedelta(minutes=minutes)
+    await kept.save_run(replace(run_of("r2", status=Status.FAIL), started_at=at, probe=probe), Conclusion(), quiet=True)
+    tags = await shown(site, snapshot(pipeline()), "/runs/r2", records=records_of(kept))
+    assert any(attributes.get("href") == "../incidents/p1" for _, attributes in tags.tags) is linked
+    assert ("Incidents then: Answers break off" in tags.words) is linked
 
 
 async def test_a_run_whose_streams_are_gone(site, tmp_path):
