@@ -50,6 +50,10 @@ class Cause:
     consequences: tuple[Fault, ...] = ()
     variants: tuple[str, ...] = ()
 
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        return (self.fault, *self.consequences)
+
 
 def faults_of(variant: str, verdicts: Iterable[HopVerdict], position: Mapping[str, int]) -> list[Fault]:
     """All faults of one variant. Of several verdicts on the same thing, the worst counts."""

@@ -91,7 +91,7 @@ def _down_by_themselves(cause: Cause, hops: Sequence[str]) -> list[str]:
     """Hops above the origin that nobody got as far as to: one page says it, and that there is more to mend."""
     found = {
         hop: never_reached(fault.check, fault.verdicts[hop].reason)
-        for fault in (cause.fault, *cause.consequences)
+        for fault in cause.faults
         if fault.check == "reachable"
         for hop in fault.failing
         if hop != cause.fault.origin

@@ -14,14 +14,15 @@
      a request of its own, and one of them may be lucky. More reasoning explains that all is slower. Less reasoning
      follows from no lateness: there it is a finding of its own.
 3. The same fault in several variants is one finding.
-4. A finding about slowness tells what the engine says of itself, where it does.
+4. What nobody asked for is no finding, unless something that was asked for follows from it.
+5. A finding about slowness tells what the engine says of itself, where it does.
 
 Severity is critical where the topmost probed hop is affected, since people feel that. WARN and UNKNOWN open nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -61,15 +62,21 @@ _ALSO_EXPLAINS: Mapping[str, str] = MappingProxyType({MORE_REASONING: SLOWER})  
 _RANK = {check: rank for rank, check in enumerate((*_BREAKS, *_EXPLAINS))}
 
 
-def localise(verdicts: Sequence[HopVerdict], hops: Sequence[str], *, probed: Sequence[str]) -> tuple[Finding, ...]:
-    """The root causes of one run, lowest origin first. `hops` from the user down; `probed`: those that were asked."""
+def localise(
+    verdicts: Sequence[HopVerdict], hops: Sequence[str], *, probed: Sequence[str], unasked: Collection[str] = ()
+) -> tuple[Finding, ...]:
+    """The root causes of one run, lowest origin first. `hops` from the user down; `probed`: those that were asked.
+
+    `unasked`: checks that were made only because they may explain others.
+    """
     position = {hop: index for index, hop in enumerate(hops)}
     variants = tuple(dict.fromkeys(found.variant for found in verdicts))
     causes: list[Cause] = []
     for variant in variants:
         causes += _causes(faults_of(variant, verdicts, position), hops)
     top = min((position[hop] for hop in probed), default=0)
-    merged = sorted(_merged(causes), key=lambda cause: (-cause.fault.origin, _rank(cause.fault)))
+    asked_for = [cause for cause in _merged(causes) if any(fault.check not in unasked for fault in cause.faults)]
+    merged = sorted(asked_for, key=lambda cause: (-cause.fault.origin, _rank(cause.fault)))
     loads = [found for found in verdicts if found.verdict.check == "saturation"]
     return tuple(
         _finding(cause, hops, top=top, of_variants=len(variants), load=_load(cause, loads, position))
@@ -157,7 +164,7 @@ def _both(first: Cause, second: Cause) -> Cause:
 
 def _finding(cause: Cause, hops: Sequence[str], *, top: int, of_variants: int, load: HopVerdict | None) -> Finding:
     fault = cause.fault
-    reached = {hop for each in (fault, *cause.consequences) for hop in each.failing} - {fault.origin}
+    reached = {hop for each in cause.faults for hop in each.failing} - {fault.origin}
     affected = tuple(hops[hop] for hop in sorted(reached, reverse=True))
     origin = hops[fault.origin]
     edge = (origin, hops[fault.below]) if fault.below is not None and not fault.blind else None

@@ -10,7 +10,7 @@ nonces.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Collection, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from canary.analysis.measure import measure
@@ -19,7 +19,7 @@ from canary.checks import judge
 from canary.checks.evidence import Evidence
 from canary.checks.localise import localise
 from canary.client.version import engine_version
-from canary.core.finding import HopVerdict
+from canary.core.finding import Finding, HopVerdict
 from canary.core.observation import DeadlineExceeded
 from canary.core.run import CONTROL, PLAIN, HopResult, Run
 from canary.core.spec import Assignment, Hop, Pipeline, Probe
@@ -51,13 +51,14 @@ async def run_probe(pipeline: Pipeline, assignment: Assignment, occasion: Occasi
         for index, hop in reversed(probed)
     ]
     asked = await (_all_at_once(visits) if pipeline.parallel else _one_by_one(visits))
-    asked = _without_alarms_of_others(asked, assignment.probe)
-    results = [result for hop in asked for result in (hop.plain, *hop.budgets)]
+    others = _others(assignment.probe)
     findings = localise(
         [*_verdicts(asked), *_not_told(asked, assignment.probe)],
         [hop.name for hop in pipeline.hops],
         probed=[hop.name for _, hop in probed],
+        unasked=others,
     )
+    results = [_warned(result, findings, others) for hop in asked for result in (hop.plain, *hop.budgets)]
     return Run(
         id=occasion.run_id,
         pipeline=pipeline.name,
@@ -161,18 +162,18 @@ def _judge(evidence: Evidence, probe: Probe) -> tuple[Verdict, ...]:
     return (*judge(evidence, only=probe.checks), *unasked)
 
 
-def _without_alarms_of_others(asked: list[Asked], probe: Probe) -> list[Asked]:
-    """Where nothing that was asked for fails there is nothing to explain: what else fails is a warning."""
-    others = _others(probe)
-    results = [result for hop in asked for result in (hop.plain, *hop.budgets)]
-    failing = {verdict.check for result in results for verdict in result.verdicts if verdict.status is Status.FAIL}
-    if not failing or not failing <= set(others):
-        return asked
-    return [replace(hop, plain=replace(hop.plain, verdicts=tuple(map(_warning, hop.plain.verdicts)))) for hop in asked]
-
-
-def _warning(verdict: Verdict) -> Verdict:
-    return replace(verdict, status=Status.WARN) if verdict.status is Status.FAIL else verdict
+def _warned(result: HopResult, findings: Iterable[Finding], others: Collection[str]) -> HopResult:
+    """A check that was not asked for and explains nothing that was: what it fails is a warning."""
+    explaining = {(each.hop, each.variant, each.verdict) for finding in findings for each in finding.evidence}
+    verdicts = [
+        replace(verdict, status=Status.WARN)
+        if verdict.status is Status.FAIL
+        and verdict.check in others
+        and (result.hop, result.variant, verdict) not in explaining
+        else verdict
+        for verdict in result.verdicts
+    ]
+    return replace(result, verdicts=tuple(verdicts))
 
 
 def _verdicts(asked: Sequence[Asked]) -> list[HopVerdict]:

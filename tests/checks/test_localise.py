@@ -30,8 +30,8 @@ def verdicts(chain, *, check="visible_content", subject=None, variant="plain", r
     return found
 
 
-def found_in(*groups, probed=PROBED, hops=HOPS):
-    return localise([verdict for group in groups for verdict in group], hops, probed=probed)
+def found_in(*groups, probed=PROBED, hops=HOPS, unasked=()):
+    return localise([verdict for group in groups for verdict in group], hops, probed=probed, unasked=unasked)
 
 
 def brief(finding):
@@ -338,6 +338,32 @@ def test_several_checks(groups, expected):
 @pytest.mark.parametrize(("groups", "expected"), SEVERAL)
 def test_the_order_of_the_verdicts_does_not_matter(groups, expected):
     assert sorted(brief(finding) for finding in found_in(*reversed(groups))) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        pytest.param([("streaming", "ui F | edge F | agent P")], [], id="explains nothing"),
+        pytest.param(
+            [("streaming", "edge F | agent P"), ("idle_timeout", "edge F | agent P")], [], id="explains what is unasked"
+        ),
+        pytest.param(
+            [("streaming", "edge F | agent P"), ("budget", "litellm F | vllm P")],
+            ["budget@litellm"],
+            id="something else fails",
+        ),
+        pytest.param(
+            [("streaming", "edge F | agent P"), ("baseline", "edge F | agent P")],
+            ["streaming@edge"],
+            id="explains what was asked",
+        ),
+    ],
+)
+def test_what_was_not_asked_is_found_only_where_it_explains(groups, expected):
+    given = [verdicts(chain, check=check) for check, chain in groups]
+    found = found_in(*given, unasked=("streaming", "idle_timeout"))
+    assert [f"{each.check}@{each.origin}" for each in found] == expected
+    assert found_in(*given) != (), "where all is asked for"
 
 
 def test_of_several_timers_the_first_to_cut_speaks_whatever_their_limits():

@@ -271,8 +271,8 @@ async def cancelled_while(daemon, arrange):
     """One run, cancelled from within by what `arrange` puts into its way."""
     run = asyncio.create_task(daemon.perform())
     arrange(daemon.running.cycle, run.cancel)
-    async with asyncio.timeout(20):
-        with pytest.raises(asyncio.CancelledError):
+    with pytest.raises(asyncio.CancelledError):
+        async with asyncio.timeout(20):
             await run
 
 
