@@ -229,7 +229,7 @@ PAIRS = [
     Pair(first="strip_reasoning@gateway", second="starve@ui"),
     Pair(first="strip_reasoning@agent", second="canned_answer@ui"),
     Pair(first="strip_reasoning@gateway", second="cut_rst@edge"),
-    Pair(first="drop_parameter@gateway", second="strip_reasoning@agent"),
+    Pair(first="drop_parameter@gateway", second="auth@agent", seen_up_to=GATEWAY),
     Pair(first="drop_parameter@gateway", second="html_502@ui", seen_up_to=EDGE),
     Pair(first="ignore_budget@engine", second="auth@agent", seen_up_to=GATEWAY),
 ]
