@@ -75,11 +75,12 @@ class Recall:
 
     async def __call__(self) -> tuple[Conclusion, ...]:
         """What follows, to be stored. Raises StoreError: then nothing has changed."""
-        memory = await read(self.store, self.known.plan, self.now())
+        asked_at = self.now()
+        memory = await read(self.store, self.known.plan, asked_at)
         now = self.now()
         self.alerts.silences, self.alerts.deploys = memory.silences, memory.deploys
         for pipeline, tokens in memory.tokens.items():
-            self.spending.add(pipeline, tokens, now)
+            self.spending.add(pipeline, tokens, asked_at)  # that day's
         self.teller.recall(memory.dead_letters, memory.deliveries)
         self.known.show(memory.latest)
         return self._joined(memory, now), self._retired(now)
