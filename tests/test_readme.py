@@ -8,6 +8,7 @@ import typer.main
 
 from canary.checks import CHECKS
 from canary.cli import app
+from canary.cli.exit_codes import MEANINGS
 from canary.config.load import load_plan
 from canary.config.presets import presets
 from canary.demo.faults import FAULTS
@@ -31,6 +32,10 @@ def test_every_command_is_in_the_table_and_none_more():
 @pytest.mark.parametrize("option", sorted(set(re.findall(r"(?<=[ `])--[a-z-]+", README)) - {"--rm"}))
 def test_every_option_exists(option: str):
     assert option in {name for command in COMMANDS.values() for each in command.params for name in each.opts}
+
+
+def test_exit_codes_are_those_of_the_help():
+    assert f"Exit codes: {MEANINGS}" in " ".join(README.split())
 
 
 def test_every_check_is_in_the_table_and_none_more():

@@ -18,7 +18,7 @@ from typer.exceptions import TyperException
 
 from canary import __version__
 from canary.cli.errors import UsageError
-from canary.cli.exit_codes import ExitCode
+from canary.cli.exit_codes import MEANINGS, ExitCode
 from canary.cli.output import OutputError, give_up, guard
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells say it
@@ -72,7 +72,7 @@ def app(commands: Sequence[str] = tuple(COMMANDS)) -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
-        epilog="Exit codes: 0 pass, 1 a check failed, 2 could not tell, 3 bad config or usage.",
+        epilog=f"Exit codes: {MEANINGS}",
     )
     made.callback()(_options)
     for name in commands:

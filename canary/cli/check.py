@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 from rich.console import Console
@@ -31,11 +32,18 @@ AsOthers = Annotated[
     list[Path] | None, typer.Option("--config", "-c", metavar="FILE", help="The same, as the other commands have it.")
 ]
 
+_Read = TypeVar("_Read")
+
 
 def load(paths: list[Path] | None) -> Plan:
     """The plan of these files, or of `canary.yaml`. Raises UsageError with every problem, a line each."""
+    return read(paths, load_plan)
+
+
+def read(paths: list[Path] | None, how: Callable[..., _Read]) -> _Read:
+    """What `how` makes of these files, or of `canary.yaml`. Raises UsageError with every problem, a line each."""
     try:
-        return load_plan(paths or [Path("canary.yaml")], env=os.environ)
+        return how(paths or [Path("canary.yaml")], env=os.environ)
     except ConfigError as error:
         raise UsageError(str(error)) from None
 

@@ -1,4 +1,4 @@
-"""0 pass (WARN too), 1 a FAIL, 2 could not tell, 3 bad config or usage."""
+"""What a command leaves with; `--help` and the README say it in these words."""
 
 from __future__ import annotations
 
@@ -13,6 +13,12 @@ class ExitCode(IntEnum):
     FAIL = 1
     UNKNOWN = 2
     USAGE = 3
+
+
+MEANINGS = (
+    "0 pass (WARN too), 1 a check failed, 2 could not tell (an UNKNOWN and no FAIL), 3 bad config or usage, or a "
+    "result that could not be written, 130 interrupted, 141 its reader left."
+)
 
 
 def exit_code(verdicts: Iterable[Verdict]) -> ExitCode:

@@ -15,11 +15,12 @@ from rich.text import Text
 from canary.alerting import Known, Rules, rules_of
 from canary.alerting.explain import Explanation, explain_finding, explain_incident, explain_page, lines
 from canary.cli import options, stored
-from canary.cli.check import load
+from canary.cli.check import read
 from canary.cli.errors import UsageError
 from canary.cli.screen import plain
 from canary.cli.silence import known_check
 from canary.cli.when import local, now
+from canary.config.look_back import load_telling
 from canary.core.finding import Finding, Severity
 from canary.core.incident import Incident, Page
 from canary.core.jsonable import as_json
@@ -69,8 +70,8 @@ def explain(
     as_json_object: options.AsJson = False,
 ) -> None:
     """Say whether a finding, an incident or a page notifies, whom and when, and if not, why."""
-    plan, moment = load(config), now()
-    where = stored.storage_of(None, storage) if storage else plan.service.storage
+    plan, moment = read(config, load_telling), now()
+    where = stored.storage_of(None if storage else config, storage)
 
     async def asked(store: Store) -> tuple[Explained, tuple[Past, ...]]:
         known = Known(incidents=await store.incidents(), pages=await store.pages())

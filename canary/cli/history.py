@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from canary.alerting.feeling import place
 from canary.cli import options, stored
 from canary.cli.screen import STYLES, plain
 from canary.cli.when import instant, local
@@ -121,7 +122,6 @@ def said(row: RunRow) -> str:
 
 
 def in_brief(finding: Finding) -> str:
-    """`budget ignored (thinking_token_budget), gateway → engine`."""
-    where = f"{finding.edge[0]} → {finding.edge[1]}" if finding.edge else f"at {finding.origin}"
+    """`budget ignored (thinking_token_budget), between gateway and engine`."""
     subject = f" ({finding.subject})" if finding.subject else ""
-    return f"{finding.check} {finding.reason}{subject}, {where}"
+    return f"{finding.check} {finding.reason}{subject}, {place(finding)}"

@@ -18,9 +18,10 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from canary.cli.check import load
+from canary.cli.check import read
 from canary.cli.errors import UsageError
 from canary.cli.screen import plain
+from canary.config.look_back import load_storage
 from canary.core.jsonable import as_json
 from canary.core.observation import Json
 from canary.core.route import Silence
@@ -55,11 +56,19 @@ Url = Annotated[
 def storage_of(config: list[Path] | None, url: str | None) -> Storage:
     """Where the daemon keeps what it finds. Raises UsageError."""
     if url is None:
-        return load(config).service.storage
+        return _said_by(config)
     if config:
         msg = "--config and --storage exclude each other"
         raise UsageError(msg)
     return Storage(url=Secret(url))
+
+
+def _said_by(config: list[Path] | None) -> Storage:
+    try:
+        return read(config, load_storage)
+    except UsageError as error:
+        msg = f"{error}\nor name the store itself: --storage URL"
+        raise UsageError(msg) from None
 
 
 def look(storage: Storage, ask: Callable[[Store], Awaitable[_Found]]) -> _Found:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from canary.alerting.feeling import place
 from canary.analysis.picture import top_down
 from canary.checks.idle_timeout import label
 from canary.cli.screen import STYLES, plain, shown
@@ -126,11 +127,8 @@ def repeat(finding: Finding, run: Run) -> str | None:
 
 
 def _headline(finding: Finding) -> Text:
-    where = f"between {finding.edge[0]} and {finding.edge[1]}" if finding.edge else f"at {finding.origin}"
-    if finding.at_or_below:
-        where = f"at or below {finding.origin}"
     line = Text(f"{finding.severity.value.upper()} ", style=SEVERITY_STYLES[finding.severity])
-    return line.append(f"{finding.check} {finding.reason}, {where}", style="bold")
+    return line.append(f"{finding.check} {finding.reason}, {place(finding)}", style="bold")
 
 
 def show_verdicts_by_hop(console: Console, results: Sequence[Judged], *, every_verdict: bool) -> None:

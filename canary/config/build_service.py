@@ -23,7 +23,7 @@ def build_service(files: Sequence[tuple[File, ConfigFile]]) -> Service:
     """
     log, heartbeat, own_network = (_first(files, key) for key in ("log", "heartbeat", "own_network"))
     return Service(
-        storage=_storage(files),
+        storage=storage_of(files),
         **said(
             {
                 "status_page": _status_page(_first(files, "status_page") or StatusPageSection()),
@@ -56,7 +56,7 @@ def _status_page(section: StatusPageSection) -> StatusPage:
     return StatusPage(**said(said_so | {"content": section.content}))
 
 
-def _storage(files: Sequence[tuple[File, ConfigFile]]) -> Storage:
+def storage_of(files: Sequence[tuple[File, ConfigFile]]) -> Storage:
     folder = next((folder for folder, file in files if file.storage and file.storage.url), files[0][0])
     section = _first(files, "storage")
     keep = section.keep if section else KeepSection()

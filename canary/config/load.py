@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path as File
 
@@ -28,31 +28,60 @@ from canary.config.service_rules import service_problems
 from canary.config.source import Document, is_file, read
 from canary.config.translate import problems_of
 from canary.config.view import View, repeated
+from canary.core.observation import Json
 from canary.core.spec import Plan
 
 _SUFFIXES = (".yaml", ".yml")
+Checked = tuple[View, ConfigFile | None]  # None where the schema refuses the document
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """How much of each file counts. What `keep` leaves out is neither resolved nor checked."""
+
+    keep: Callable[[Mapping[str, Json]], Mapping[str, Json]]
+    of_file: Callable[[View], Iterable[Problem]]
+    of_all: Callable[[Sequence[View]], Iterable[Problem]]
+    model: type[ConfigFile] = ConfigFile
 
 
 def load_plan(paths: Sequence[File], *, env: Mapping[str, str]) -> Plan:
     """The plan of all files together. Raises ConfigError with every problem in them."""
-    files = _Files()
-    for path in paths:
-        files.add_named(path)
-    checked = [_checked(document, env) for document in files.documents]
+    checked = loaded(paths, env, _EVERYTHING)
     views = [view for view, _ in checked]
-    problems = [*files.problems, *(p for d in files.documents for p in d.problems), *_together(views)]
-    if not problems and not any(view.at("pipelines").data for view in views):
+    if not any(view.at("pipelines").data for view in views):
         named = " ".join(map(str, paths)) or "no file"
-        problems = [Problem(file=named, found="no pipeline", expected='at least one below "pipelines"')]
-    if problems:
-        raise ConfigError(_in_order(problems, [document.file for document in files.documents]))
-    try:
-        plan = build([(view.document.folder, config) for view, config in checked if config is not None])
-    except ProbeError as error:  # a probe file that somebody is saving right now: it was whole a moment ago
-        raise ConfigError(error.problems) from None
+        raise ConfigError([Problem(file=named, found="no pipeline", expected='at least one below "pipelines"')])
+    plan = plan_of(checked)
     if too_many := list(_too_many_series(plan, views)):
         raise ConfigError(too_many)
     return plan
+
+
+def loaded(paths: Sequence[File], env: Mapping[str, str], scope: Scope) -> list[Checked]:
+    """Every file that was read, in the order that counts. Raises ConfigError."""
+    files = _Files()
+    for path in paths:
+        files.add_named(path)
+    checked = [_checked(document, env, scope) for document in files.documents]
+    together = scope.of_all([view for view, _ in checked])
+    problems = [*files.problems, *(p for d in files.documents for p in d.problems), *together]
+    if problems:
+        raise ConfigError(_in_order(problems, [document.file for document in files.documents]))
+    return checked
+
+
+def files_of(checked: Sequence[Checked]) -> list[tuple[File, ConfigFile]]:
+    """Each with the folder that its relative paths start from."""
+    return [(view.document.folder, config) for view, config in checked if config is not None]
+
+
+def plan_of(checked: Sequence[Checked]) -> Plan:
+    """Raises ConfigError for a probe file that somebody is saving right now: it was whole a moment ago."""
+    try:
+        return build(files_of(checked))
+    except ProbeError as error:
+        raise ConfigError(error.problems) from None
 
 
 @dataclass(slots=True)
@@ -109,7 +138,7 @@ def _includes(document: Document) -> Iterator[tuple[Path, str]]:
             yield ("include", index), name
 
 
-def _checked(document: Document, env: Mapping[str, str]) -> tuple[View, ConfigFile | None]:
+def _checked(document: Document, env: Mapping[str, str], scope: Scope) -> Checked:
     """The document's values with their secrets, and its model where the schema accepts it. Notes its problems."""
     if document.data is None and document.problems:
         return View(document, None), None
@@ -118,19 +147,20 @@ def _checked(document: Document, env: Mapping[str, str]) -> tuple[View, ConfigFi
         expected = 'a mapping with the key "pipelines"'
         document.problems.append(Problem(file=document.file, line=1, found=found, expected=expected))
         return View(document, None), None
+    document.data = dict(scope.keep(document.data))
     view = View(document, resolved(document, env))
     told = {p.path for p in document.problems if not isinstance(document.value_at(p.path), dict | list)}
-    config, problems = None, list(file_problems(view))
+    config, problems = None, list(scope.of_file(view))
     try:
-        config = ConfigFile.model_validate(view.data)
+        config = scope.model.model_validate(view.data)
     except ValidationError as error:
-        problems += problems_of(error, document, ConfigFile)
+        problems += problems_of(error, document, scope.model)
     document.problems += [problem for problem in problems if problem.path not in told]
     return view, config
 
 
 def _together(views: Sequence[View]) -> Iterator[Problem]:
-    yield from _same_names(views)
+    yield from same_names(views)
     yield from receiver_problems(views)
     yield from route_problems(views)
     yield from service_problems(views)
@@ -149,7 +179,8 @@ def _too_many_series(plan: Plan, views: Sequence[View]) -> Iterator[Problem]:
         )
 
 
-def _same_names(views: Sequence[View]) -> Iterator[Problem]:
+def same_names(views: Sequence[View]) -> Iterator[Problem]:
+    """Of pipelines, over all files."""
     pipelines = (pipeline for view in views for pipeline in view.at("pipelines").items())
     names = ((pipeline.at("name"), pipeline.text("name")) for pipeline in pipelines)
     return repeated(names, "a second pipeline of this name", "a name of its own for each pipeline")
@@ -160,3 +191,6 @@ def _in_order(problems: Iterable[Problem], files: Sequence[str]) -> Iterator[Pro
     order = {file: index for index, file in enumerate(files)}
     unique = dict.fromkeys(problems)
     return iter(sorted(unique, key=lambda p: (order.get(p.file, -1), p.line or 0, p.column or 0)))
+
+
+_EVERYTHING = Scope(keep=lambda data: data, of_file=file_problems, of_all=_together)

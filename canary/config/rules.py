@@ -22,11 +22,17 @@ from canary.core.units import format_duration
 
 
 def file_problems(root: View) -> Iterator[Problem]:
+    yield from watching_problems(root)
     for pipeline in root.at("pipelines").items():
-        yield from _labels(pipeline.at("labels"))
         yield from _hops(pipeline)
         yield from header_problems(pipeline.at("defaults").at("headers"))
         yield from credentials_in_body(pipeline.at("defaults").at("body"))
+
+
+def watching_problems(root: View) -> Iterator[Problem]:
+    """What is asked and when, but for how a hop is reached."""
+    for pipeline in root.at("pipelines").items():
+        yield from _labels(pipeline.at("labels"))
         yield from _probes(pipeline)
         yield from schedule_problems(pipeline)
 

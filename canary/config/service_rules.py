@@ -26,7 +26,7 @@ _REFERENCES = re.compile(r"(\$\{(env|file):[^}]*\})+")
 def service_problems(views: Sequence[View]) -> Iterator[Problem]:
     """Over all files."""
     for key in SERVICE_KEYS:
-        yield from _said_once([view for view in views if view.has(key)], key)
+        yield from _said_once(views, key)
     for view in views:
         yield from _listen(view.at("listen"))
         yield from url_problems(view.at("listen").at("public_url"), "links are for everybody")
@@ -34,13 +34,21 @@ def service_problems(views: Sequence[View]) -> Iterator[Problem]:
     yield from _public(views)
 
 
+def storage_problems(views: Sequence[View]) -> Iterator[Problem]:
+    """Over all files."""
+    yield from _said_once(views, "storage")
+    for view in views:
+        yield from _storage(view.at("storage"))
+
+
 def _said_once(views: Sequence[View], key: str) -> Iterator[Problem]:
     """The same words in two files are no contradiction."""
-    for view in views[1:]:
-        first = views[0].at(key)
-        if view.at(key).data != first.data:
+    said = [view.at(key) for view in views if view.has(key)]
+    for view in said[1:]:
+        first = said[0]
+        if view.data != first.data:
             where = f"{first.document.file}:{first.document.key_lines[first.path]}"
-            yield view.at(key).problem(f"another {key}", f"it in one file only; the first is in {where}")
+            yield view.problem(f"another {key}", f"it in one file only; the first is in {where}")
 
 
 def _listen(listen: View) -> Iterator[Problem]:

@@ -52,7 +52,8 @@ class Ties:
 
     def skipped(self, key: Key, why: Skip, times: int) -> None:
         self.known.tally.add(metrics.RUNS_SKIPPED, *key, why, by=times)
-        log.warning("run skipped", pipeline=key[0], probe=key[1], why=why.value, times=times)
+        say = log.info if why is Skip.SHUTDOWN else log.warning  # whoever stops us knows that nothing runs then
+        say("run skipped", pipeline=key[0], probe=key[1], why=why.value, times=times)
 
     def over(self, run: Run) -> None:
         self.running.over(run)

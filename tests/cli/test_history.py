@@ -26,9 +26,9 @@ def test_one_line_a_run_newest_last(canary, daemon_store):
     lines = said.out.splitlines()
     assert [line.split()[2] for line in lines] == ["aaa111", "aaa222", "bbb111", "ccc111", "ddd111", "eee111"]
     assert [line.split()[3] for line in lines] == ["PASS", "FAIL", "FAIL", "FAIL", "PASS", "UNKNOWN"]
-    assert "streaming reasoning_stripped (reasoning), agent → gateway" in lines[1]
+    assert "streaming reasoning_stripped (reasoning), between agent and gateway" in lines[1]
     assert "never" in lines[2]
-    assert "reachable server_error, gateway → engine" in lines[2]
+    assert "reachable server_error, between gateway and engine" in lines[2]
     assert lines[5].endswith("cut short: shutdown")
     assert len({line.index("demo") for line in lines}) == 1  # columns
 

@@ -96,7 +96,9 @@ def test_what_is_open_and_what_changed(canary, store):
     said = canary("incidents", "--storage", store(CONCLUSION))
     assert said.code == 0, said.err
     words = " ".join(said.out.split())
-    assert words.startswith("FIRING CRITICAL budget ignored (thinking_token_budget), gateway → engine `thinking")
+    assert words.startswith(
+        "FIRING CRITICAL budget ignored (thinking_token_budget), between gateway and engine `thinking"
+    )
     assert re.search(r"\(1[2-9] min( \d+ s)?\)", words)
     assert "incident fire1; run run-of-fire1; page page1, acknowledged by kim" in words
     assert words.index("PENDING CRITICAL answer wrong, at gateway") > words.index("page page1")

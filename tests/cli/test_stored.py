@@ -80,6 +80,55 @@ def test_config_or_storage(canary, tmp_path):
     assert "--config and --storage exclude each other" in said.err
 
 
+@pytest.fixture
+def secretive(tmp_path):
+    """A config whose secrets only the daemon has."""
+    hop = PIPELINE["hops"][0] | {"auth": {"bearer": "${env:CANARY_TEST_UNSET}"}, "tls": {"ca_file": "not-there.pem"}}
+    receiver = {"name": "on-call", "webhook": {"url": "${file:/run/secrets/not-there}"}}
+    config = {
+        "pipelines": [PIPELINE | {"hops": [hop]}],
+        "receivers": [receiver],
+        "storage": {"url": f"sqlite:///{tmp_path}/c.db"},
+    }
+    (tmp_path / "canary.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+
+
+@pytest.mark.usefixtures("secretive")
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (["history"], 0),
+        (["report"], 0),
+        (["incidents"], 0),
+        (["silence", "list"], 0),
+        (["silence", "add", "--check", "answer", "--for", "1h"], 0),
+        (["incident", "overrides"], 0),
+        (["explain", "chat/reasoning-heavy/answer@vllm"], 0),
+        (["check"], 3),
+        (["notify-test"], 3),
+        (["probe", "chat"], 3),
+    ],
+    ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else "",
+)
+def test_looking_back_needs_no_secrets(canary, tmp_path, command, code):
+    async def made():
+        async with open_store(storage_at(tmp_path / "c.db")):
+            pass
+
+    asyncio.run(made())
+    said = canary(*command, "--config", "canary.yaml")
+    assert said.code == code, said.err
+
+
+def test_a_store_that_needs_a_secret_can_be_named(canary, tmp_path):
+    config = {"pipelines": [PIPELINE], "storage": {"url": "postgresql://me:${env:CANARY_TEST_UNSET}@db/canary"}}
+    (tmp_path / "canary.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    said = canary("history")
+    assert said.code == 3
+    assert "storage.url" in said.err
+    assert "--storage" in said.err
+
+
 def test_the_configs_storage(tmp_path):
     assert storage_of([tmp_path / "canary.yaml"], None).url.reveal() == f"sqlite:///{tmp_path}/c.db"
 

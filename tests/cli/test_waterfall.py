@@ -153,11 +153,16 @@ def test_checks_that_say_the_same_share_a_line():
     [
         pytest.param({"edge": ("ui", "engine")}, "between ui and engine", id="an edge"),
         pytest.param({}, "at ui", id="a hop"),
-        pytest.param({"edge": None, "at_or_below": True}, "at or below ui", id="or below"),
+        pytest.param({"edge": None, "at_or_below": True}, "at ui or below", id="or below"),
+        pytest.param({"check": "reachable", "reason": "dns", "edge": ("app", "ui")}, "at ui", id="never reached"),
     ],
 )
 def test_a_finding_says_where(more, where):
     finding = Finding(
-        check="complete", reason="cut", origin="ui", severity=Severity.WARNING, message="m", variant="plain", **more
+        **{"check": "complete", "reason": "cut"} | more,
+        origin="ui",
+        severity=Severity.WARNING,
+        message="m",
+        variant="plain",
     )
-    assert f"WARNING complete cut, {where}\n" in shown(run_of(result("ui"), findings=(finding,)))
+    assert f"WARNING {finding.check} {finding.reason}, {where}\n" in shown(run_of(result("ui"), findings=(finding,)))

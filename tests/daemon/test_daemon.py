@@ -149,7 +149,7 @@ async def test_shutdown_in_mid_stream_keeps_what_was_seen(planned, daemon, stora
     assert row.cut_short is CutShort.SHUTDOWN
 
 
-async def test_who_asks_for_a_run_during_a_shutdown_hears_that_we_are_stopping(planned, daemon):
+async def test_who_asks_for_a_run_during_a_shutdown_hears_that_we_are_stopping(planned, daemon, logged):
     answer = asyncio.Event()
     script = answering([(answer, b"HTTP/1.1 500 Oops\r\ncontent-length: 0\r\n\r\n")])
     async with LlmServer(script) as server:
@@ -162,6 +162,8 @@ async def test_who_asks_for_a_run_during_a_shutdown_hears_that_we_are_stopping(p
             status, refused = await running.post("/-/probe/chat/two")
             answer.set()
     assert (status, "stopping" in json.dumps(refused)) == (503, True)
+    skipped = {(each["why"], each["log_level"]) for each in logged if each["event"] == "run skipped"}
+    assert skipped == {("shutdown", "info")}, "an orderly stop is no warning"
 
 
 async def test_a_restart_remembers_the_state_and_does_not_page_again(planned, daemon, webhook):

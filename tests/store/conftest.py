@@ -13,6 +13,9 @@ from tests.fakes.postgresql import postgresql
 BOTH = [pytest.param("sqlite", id="sqlite"), pytest.param("postgresql", id="postgresql", marks=pytest.mark.real)]
 
 
+PATIENCE_S = 60.0  # for a lock: an fsync on a busy disk may take longer than a daemon would wait
+
+
 @pytest.fixture(scope="session")
 def server():
     with postgresql() as running:
@@ -52,7 +55,7 @@ async def opened(url, empty):
 
         async def open_with(**options):
             storage = Storage(url=Secret(url), **options)
-            return await stack.enter_async_context(open_store(storage))
+            return await stack.enter_async_context(open_store(storage, lock_timeout_s=PATIENCE_S))
 
         yield open_with
 
