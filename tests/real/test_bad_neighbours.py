@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from tests.fakes.canary_process import ILL, WELL, canary, world
+from tests.fakes.canary_process import AWAY, ILL, WELL, canary, world
 from tests.fakes.llm_server import SSE_HEAD, chunk, delta
 from tests.fakes.postgresql import postgresql
 
@@ -56,12 +56,12 @@ def test_a_port_that_is_taken(tmp_path):
             assert daemon.wait() == 3
     (said,) = daemon.said
     assert said.startswith(f"canary: cannot listen at 127.0.0.1:{port}: ")
-    assert said.endswith("address already in use\n")
+    assert said.endswith(": Address already in use\n")
     assert served.requests == [], "it does not probe before it can be asked how it is"
 
 
 def test_a_signal_before_it_has_begun(tmp_path):
-    """While it waits for a database that somebody has locked: it leaves at once, and says nothing."""
+    """While it waits for a database that somebody has locked: it leaves in order, without a run."""
     with world(tmp_path) as (_, _, config):
         with canary(config) as first:
             first.more_runs(1)
@@ -74,8 +74,9 @@ def test_a_signal_before_it_has_begun(tmp_path):
             with canary(config) as daemon:
                 appears(claim)
                 daemon.send(signal.SIGTERM)
-                assert daemon.wait() == 130
-                assert (daemon.events, daemon.said) == ([], [])
+                assert daemon.wait() == 0
+                assert (daemon.runs, daemon.said) == ([], [])
+                assert [event["event"] for event in daemon.events] == [AWAY, "started", "stopping", "stopped"]
 
 
 def appears(path):
