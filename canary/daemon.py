@@ -26,6 +26,7 @@ from functools import partial
 
 import aiohttp
 import structlog
+from aiohttp import web
 
 from canary.config.errors import ConfigError
 from canary.config.estimate import costs
@@ -117,23 +118,8 @@ async def run_daemon(
         running = build(plan, config, store=store, session=session, clocks=clocks, finished=finished)
         running.archive.refused = refuse
         await running.recall()
-        reload = Reload(
-            read=partial(_read, config),
-            stamp=config.stamp,
-            running=running,
-            seen=seen,
-            look_s=config.look_s,
-            wanted=wanted,
-        )
-        statements = Statements(known=running.known, archive=running.archive, clocks=clocks)
-        site = app(
-            snapshot=running.snapshot,
-            actions=_requests(running, reload, statements).actions(),
-            listen=plan.service.listen,
-            chronicle=statements.chronicle,
-            records=records_of(store),
-        )
-        url = await stack.enter_async_context(serve(site, plan.service.listen))
+        reload = _reload(config, running, seen=seen, wanted=wanted)
+        url = await stack.enter_async_context(serve(_site(plan, running, reload), plan.service.listen))
         log.info("started", url=url, pipelines=len(plan.pipelines))
         listening(url)
         async with running.going(config=reload.watch):
@@ -142,6 +128,28 @@ async def run_daemon(
     log.info("stopped")
     if refusals:
         raise refusals[0]
+
+
+def _reload(config: Config, running: Running, *, seen: object, wanted: asyncio.Event) -> Reload:
+    return Reload(
+        read=partial(_read, config),
+        stamp=config.stamp,
+        running=running,
+        seen=seen,
+        look_s=config.look_s,
+        wanted=wanted,
+    )
+
+
+def _site(plan: Plan, running: Running, reload: Reload) -> web.Application:
+    statements = Statements(known=running.known, archive=running.archive, clocks=running.clocks)
+    return app(
+        snapshot=running.snapshot,
+        actions=_requests(running, reload, statements).actions(),
+        listen=plan.service.listen,
+        chronicle=statements.chronicle,
+        records=records_of(running.archive.store),
+    )
 
 
 def build(

@@ -1,8 +1,7 @@
 """From findings to what people are told. Pure: the time is an argument, and ids follow from what they name.
 
-`conclude` a run, `tick` as time passes, `acknowledge` a page, `retire` after a reload, `rejoin` what
-only the store knew: each gives a `Conclusion`, and
-`after` gives what is known once it is stored.
+`conclude` a run, `tick` as time passes, `acknowledge` a page, `retire` after a reload, `rejoin` what only
+the store knew: each gives a `Conclusion`, and `after` gives what is known once it is stored.
 """
 
 from __future__ import annotations

@@ -17,10 +17,10 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 
 from canary.alerting.changed import deploys, versions
-from canary.alerting.feeling import feeling, place, title
+from canary.alerting.feeling import ENGLISH, feeling, place, title
 from canary.alerting.pages import SETTLED, leading
 from canary.alerting.rules import Rules
-from canary.core.finding import Finding, never_reached
+from canary.core.finding import Finding
 from canary.core.history import Past
 from canary.core.incident import Incident, Page
 from canary.core.notification import HopRow, Message, Reason
@@ -33,6 +33,7 @@ _QUOTES_THE_ANSWER = frozenset({"answer"})
 _WORST_FIRST = (Status.FAIL, Status.UNKNOWN, Status.WARN, Status.PASS)
 _MOST_CONTENT_CHARS = 2000
 _LATE = timedelta(minutes=1)
+_AS_A_LABEL = replace(ENGLISH, at="{origin}", at_or_below="{origin} or below", between="{above} -> {below}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +68,7 @@ def message_of(
     finding, key = lead.finding, lead.key
     verdict = verdict_of(finding)
     run = beside.run if beside.run and (beside.run.pipeline, beside.run.probe) == (key.pipeline, key.probe) else None
-    since = min(page.opened_at, *(each.seen_at or each.opened_at or each.since for each in members))
+    since = min(page.opened_at, *(each.first_seen_at for each in members))
     base = rules.base_url.rstrip("/") if rules.base_url else None
     run_id = lead.run_id
     return Message(
@@ -97,11 +98,7 @@ def message_of(
 
 
 def where(finding: Finding) -> str:
-    if finding.at_or_below:
-        return f"{finding.origin} or below"
-    if finding.edge is None or never_reached(finding.check, finding.reason):
-        return finding.origin
-    return f"{finding.edge[0]} -> {finding.edge[1]}"
+    return place(finding, _AS_A_LABEL)
 
 
 def verdict_of(finding: Finding) -> Verdict | None:

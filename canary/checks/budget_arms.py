@@ -162,6 +162,11 @@ def alone(reading: Reading) -> bool:
     return reading.chars > 0 and not reading.ended and not reading.counted_apart
 
 
+def ended_alone(reading: Reading) -> bool:
+    """Whether the model came to its end with nothing but reasoning: then its answer is among it."""
+    return reading.finished and alone(reading)
+
+
 def mixed(treatment: Reading, *others: Reading | None, separates: bool | None) -> bool:
     """Whether the answer may stand among what looks like reasoning. `others`: of the same hop."""
     if not alone(treatment) or separates or any(other.ended for other in others if other is not None):

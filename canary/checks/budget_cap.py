@@ -23,6 +23,7 @@ from canary.checks.budget_arms import (
     alone,
     answers,
     cut_short,
+    ended_alone,
     mixed,
     nothing_else,
     read,
@@ -64,7 +65,7 @@ def needs_witness(test: BudgetTest, budget: Budget, treatment: Evidence, chars_p
     if test.tokens is None or budget.kind is not BudgetKind.HARD_CAP:
         return False
     reading = read(treatment, budget, chars_per_token)
-    past = reading.count is not None and reading.count.low > 2 * test.tokens + budget.allowed_excess(test.tokens)
+    past = reading.count is not None and reading.count.low > budget.twice(test.tokens)
     return past and alone(reading) and not reading.finished
 
 
@@ -72,9 +73,8 @@ class Cap:
     """A hard cap of `tokens`: within = B + E, twice = 2 B + E."""
 
     def __init__(self, budget: Budget, tokens: int, treatment: Reading, control: Reading | None) -> None:
-        excess = budget.allowed_excess(tokens)
-        self.within = tokens + excess
-        self.twice = 2 * tokens + excess
+        self.within = tokens + budget.allowed_excess(tokens)
+        self.twice = budget.twice(tokens)
         self.needed = control_tokens_needed(tokens)
         self.tokens = tokens
         self.budget = budget
@@ -100,7 +100,7 @@ class Cap:
 
     def _past(self, count: TokenRange, arms: Arms, *, stopped: bool) -> Ruling:
         """What finished with nothing but reasoning tells of itself that the answer is among it."""
-        if self._mixed(arms) or (self.treatment.finished and alone(self.treatment)):
+        if self._mixed(arms) or ended_alone(self.treatment):
             return unclear(nothing_else(count))
         if stopped:
             return self._seen(Outcome.IGNORED, count, "stopped there")
@@ -156,8 +156,8 @@ class Cap:
             ControlLength.CUT: "it was cut short",
             ControlLength.WEAK: "that count is too rough",
         }[length]
-        alone = control if control is not None else "no reasoning text"
-        return unclear(f"{count}, but without it only {alone} where {self.needed} prove something; {help_}")
+        seen = control if control is not None else "no reasoning text"
+        return unclear(f"{count}, but without it only {seen} where {self.needed} prove something; {help_}")
 
     def _without(self) -> str:
         if self.control is None or self.control.count is None:

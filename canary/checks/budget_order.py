@@ -17,8 +17,8 @@ from canary.checks.budget_arms import (
     Outcome,
     Reading,
     Ruling,
-    alone,
     answers,
+    ended_alone,
     hides,
     read,
     unclear,
@@ -97,7 +97,7 @@ def _by_order(budget: Budget, levels: Sequence[Level]) -> Ruling:
             f"order takes two values and {LEAST_REPEATS} usable answers for each; too few for {', '.join(few)}"
         )
     every = [reading for found in readings.values() for reading in found]
-    if any(reading.finished and alone(reading) for reading in every):
+    if any(map(ended_alone, every)):
         return unclear("some answers were nothing but reasoning, so what was to be seen may stand among it")
     amounts, unit = _amounts(readings)
     if amounts is None:

@@ -55,7 +55,7 @@ class TreatmentRule:
         self, budget: Budget, tokens: int, *, chars_per_token: float | None = None, follow: bool = False
     ) -> None:
         self._counter = _Counter(budget, chars_per_token)
-        self._limit = 2 * tokens + budget.allowed_excess(tokens)
+        self._limit = budget.twice(tokens)
         self._follow = follow
 
     def __call__(self, event: StreamEvent) -> str | None:

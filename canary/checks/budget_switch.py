@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from canary.checks.budget_arms import Outcome, Reading, Ruling, alone, cut_short, mixed, nothing_else, unclear
+from canary.checks.budget_arms import (
+    Outcome,
+    Reading,
+    Ruling,
+    alone,
+    cut_short,
+    ended_alone,
+    mixed,
+    nothing_else,
+    unclear,
+)
 from canary.checks.budget_hidden import by_time, shown_count
 from canary.checks.reasoning_count import TokenRange
 
@@ -17,7 +27,7 @@ def off(treatment: Reading, control: Reading | None, *, separates: bool | None) 
         return by_time(treatment, control)
     without = control.count if control else None
     if count.low > _TRACE_TOKENS:
-        if mixed(treatment, control, separates=separates) or (treatment.finished and alone(treatment)):
+        if mixed(treatment, control, separates=separates) or ended_alone(treatment):
             return unclear(nothing_else(count))
         inverted = control is not None and (without is None or without.high <= _TRACE_TOKENS) and control.settled
         outcome = Outcome.INVERTED if inverted else Outcome.IGNORED

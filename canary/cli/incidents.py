@@ -78,7 +78,7 @@ def _show_open(console: Console, found: Iterable[Incident], pages: Iterable[Page
 
 
 def _place(incident: Incident, page: Page | None) -> str:
-    begun = incident.seen_at or incident.opened_at or incident.since
+    begun = incident.first_seen_at
     lasting = format_duration(max((now() - begun).total_seconds(), 0.0))
     parts = [
         f"{incident.key.pipeline}, {incident.key.probe}",

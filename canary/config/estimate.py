@@ -205,7 +205,7 @@ def _usual(budget: BudgetTest, plain: Tokens, *, shows: bool) -> Tokens:
     tokens, excess = budget.tokens or 0, _excess(budget)
     treatment = _treatment(budget, plain)
     if shows:
-        treatment = _stopped_at(max(2 * tokens + excess, tokens + excess + _FIRST_WORDS), treatment)
+        treatment = _stopped_at(max(BUDGETS[budget.parameter].twice(tokens), tokens + excess + _FIRST_WORDS), treatment)
     if not budget.nonsense:
         return treatment
     return treatment + (_stopped_at(control_tokens_needed(tokens), plain) if shows else plain)

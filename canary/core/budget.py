@@ -58,6 +58,10 @@ class Budget:
         """E of the budget test: tokens over a cap of `tokens` that are still obedience."""
         return self.allowance + math.ceil(self.allowance_share * tokens)
 
+    def twice(self, tokens: int) -> int:
+        """2 B + E: whatever reasons beyond it has not obeyed a cap of `tokens`."""
+        return 2 * tokens + self.allowed_excess(tokens)
+
     def switches_off(self, value: str | bool | int | None) -> bool:
         """Whether `value` asks for no reasoning; 0 is not False here."""
         return self.off is not None and type(value) is type(self.off) and value == self.off

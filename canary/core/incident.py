@@ -64,6 +64,11 @@ class Incident:
     unknowns: int = 0
     seen_at: datetime | None = None
 
+    @property
+    def first_seen_at(self) -> datetime:
+        """As people are told it: of an older incident, when it began to fire."""
+        return self.seen_at or self.opened_at or self.since
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transition:

@@ -19,7 +19,7 @@ from canary.checks import judge
 from canary.checks.evidence import Evidence
 from canary.checks.localise import localise
 from canary.client.version import engine_version
-from canary.core.finding import Finding, HopVerdict
+from canary.core.finding import HopVerdict
 from canary.core.observation import DeadlineExceeded
 from canary.core.run import CONTROL, PLAIN, HopResult, Run
 from canary.core.spec import Assignment, Hop, Pipeline, Probe
@@ -58,7 +58,8 @@ async def run_probe(pipeline: Pipeline, assignment: Assignment, occasion: Occasi
         probed=[hop.name for _, hop in probed],
         unasked=others,
     )
-    results = [_warned(result, findings, others) for hop in asked for result in (hop.plain, *hop.budgets)]
+    explaining = {(each.hop, each.variant, each.verdict) for finding in findings for each in finding.evidence}
+    results = [_warned(result, explaining, others) for hop in asked for result in (hop.plain, *hop.budgets)]
     return Run(
         id=occasion.run_id,
         pipeline=pipeline.name,
@@ -162,17 +163,14 @@ def _judge(evidence: Evidence, probe: Probe) -> tuple[Verdict, ...]:
     return (*judge(evidence, only=probe.checks), *unasked)
 
 
-def _warned(result: HopResult, findings: Iterable[Finding], others: Collection[str]) -> HopResult:
+def _warned(result: HopResult, explaining: Collection[tuple[str, str, Verdict]], others: Collection[str]) -> HopResult:
     """A check that was not asked for and explains nothing that was: what it fails is a warning."""
-    explaining = {(each.hop, each.variant, each.verdict) for finding in findings for each in finding.evidence}
-    verdicts = [
-        replace(verdict, status=Status.WARN)
-        if verdict.status is Status.FAIL
-        and verdict.check in others
-        and (result.hop, result.variant, verdict) not in explaining
-        else verdict
-        for verdict in result.verdicts
-    ]
+
+    def idle(verdict: Verdict) -> bool:
+        fails = verdict.status is Status.FAIL and verdict.check in others
+        return fails and (result.hop, result.variant, verdict) not in explaining
+
+    verdicts = (replace(each, status=Status.WARN) if idle(each) else each for each in result.verdicts)
     return replace(result, verdicts=tuple(verdicts))
 
 

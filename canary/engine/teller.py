@@ -85,13 +85,15 @@ class Teller:
         elif sending is Sending.RETRY:
             log.warning("not told yet", **line, why=why)
         else:
-            log.error("nobody is told", **line, why=why)
-            self.dead.append(self.now())
+            self._nobody(why, **line)
 
     def lost(self, notification_id: str, why: str) -> None:
         """One that cannot even be read."""
         self.known.tally.add(metrics.NOTIFICATIONS, "none", Sending.DEAD)
-        log.error("nobody is told", notification=notification_id, why=why)
+        self._nobody(why, notification=notification_id)
+
+    def _nobody(self, why: str, **line: str) -> None:
+        log.error("nobody is told", **line, why=why)
         self.dead.append(self.now())
 
     def dead_letters(self) -> int:
